@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/check"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
@@ -21,8 +22,8 @@ type judgement struct {
 	start, end time.Time      // of the time that was judged
 	lost       bool           // nothing was found out, so the alert does not change
 	worked     bool           // a unit of the budget's work has been done since the last window
-	data       []byte         // the profile
-	event      alert.Event    // the transition of the alert
+	profile    decode.Source
+	event      alert.Event // the transition of the alert
 }
 
 // maxHistory is an hour at the default period; a budget's takes 1 KB.

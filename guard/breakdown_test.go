@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -184,7 +185,7 @@ func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
 		{sorts + "main.run;time.Sleep;runtime.gopark 9\n", "main.run"},
 	} {
 		var l looper
-		table, err := l.table("goroutine", packed(folded.Must(tt.text)))
+		table, err := l.table("goroutine", decode.Source{Data: packed(folded.Must(tt.text))})
 		if err != nil {
 			t.Fatal(err)
 		}

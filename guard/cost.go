@@ -52,7 +52,7 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 		return 0
 	}
 	samples, wakes := int64(used.CPU/(10*time.Millisecond)), int64(w.Elapsed/wakeEvery)
-	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
+	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + time.Duration(w.Slices)*sliceCost + time.Duration(w.Size)*byteCost
 }
 
 // readingCost estimates the CPU of reading counters of work, by what the process used meanwhile:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -51,16 +52,20 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	if kind == kindFigures {
 		kind = kinds.CPU
 	}
-	files := []dumps.File{profileFile(kind, j.data)}
-	if found != nil && found.data != nil {
-		files = []dumps.File{profileFile(found.kind, found.data), files[0]}
+	kindsOf, profiles := []string{kind}, []decode.Source{j.profile}
+	if found != nil && !found.profile.IsEmpty() {
+		kindsOf, profiles = []string{found.kind, kind}, []decode.Source{found.profile, j.profile}
 	}
 	shows := e.worst(&j.result)
 	if found != nil && found.err != nil {
 		shows = "" // the offenders are of an earlier window
 	}
-	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, shows, j.end) {
+	if l.store == nil || profiles[0].IsEmpty() || !l.dumpDue(e, shows, j.end) {
 		return nil
+	}
+	var files []dumps.File
+	for i, p := range profiles {
+		files = append(files, profileFile(kindsOf[i], p))
 	}
 	for _, f := range l.further() {
 		if f.Name != files[0].Name {
@@ -200,15 +205,15 @@ func (l *looper) further() []dumps.File {
 		return l.furtherFiles
 	}
 	p, _ := l.kinds.taker.Take(kinds.Goroutine) // on an error the dump has one file less
-	l.furtherFiles = []dumps.File{profileFile(kinds.Goroutine, p.Data)}
+	l.furtherFiles = []dumps.File{profileFile(kinds.Goroutine, p.Source)}
 	if data := l.trace(); len(data) > 0 {
 		l.furtherFiles = append(l.furtherFiles, dumps.File{Name: "trace.out", Data: data})
 	}
 	return l.furtherFiles
 }
 
-func profileFile(kind string, data []byte) dumps.File {
-	return dumps.File{Name: kind + ".pb.gz", Data: data}
+func profileFile(kind string, p decode.Source) dumps.File {
+	return dumps.File{Name: kind + ".pb.gz", Data: p.Bytes()}
 }
 
 // traceMost is the most that Config.Trace may write. A flight recorder keeps 10 MiB by

@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -360,7 +361,7 @@ func TestLastDump(t *testing.T) {
 	e, at, win := l.budgets.entries[0], time.Now(), w.take(0)
 	for i := range 400 {
 		at = at.Add(time.Hour)
-		l.dump(&judgement{entry: e, end: at, data: []byte("x")}, nil, &win)
+		l.dump(&judgement{entry: e, end: at, profile: decode.Source{Data: []byte("x")}}, nil, &win)
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(ids))}
 		if i%50 == 49 {
 			outcome.Err = syscall.EIO

@@ -56,7 +56,7 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var l looper
-			table, err := l.table(test.kind, packed(folded.Must(test.kind+" 10s\n"+test.text)))
+			table, err := l.table(test.kind, decode.Source{Data: packed(folded.Must(test.kind + " 10s\n" + test.text))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,7 +342,7 @@ func TestNothingOwnIsLeft(t *testing.T) {
 }
 
 // ownSamples counts the samples of goroutines that profguard has started, and returns the
-// stacks of those that ZeroOwnSamples leaves although they are not of code of the program.
+// stacks of those that WithoutOwn leaves although they are not of code of the program.
 func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 	t.Helper()
 	var d decode.Decoder
@@ -350,7 +350,7 @@ func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	charge.ZeroOwnSamples(table)
+	table = charge.WithoutOwn(table, table)
 	for i, s := range table.Samples {
 		var stack []string
 		root, test := "", false // root is the outermost function that is not the runtime's, or its initialisation of packages

@@ -17,6 +17,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiles"
 )
@@ -211,7 +212,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 func allocsTaker(t *testing.T) *kindTaker {
 	t.Helper()
 	rate := runtime.MemProfileRate
-	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string][]byte{}}
+	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string]decode.Source{}}
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
 	return k
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiles"
@@ -39,7 +40,9 @@ func TestLeak(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
-				w.profile = func(string) (profiles.Profile, error) { return profiles.Profile{Data: leaks(test.stacks, 1)}, nil }
+				w.profile = func(string) (profiles.Profile, error) {
+					return profiles.Profile{Source: decode.Source{Data: leaks(test.stacks, 1)}}, nil
+				}
 				g := w.start(t, Config{Budgets: budget.Must("no goroutine leaked", "fmt.Println below 20%")})
 				pass(15 * second)
 				b := g.Status().Budgets[0]
@@ -73,7 +76,7 @@ func TestLeaksAreCollectedOncePerPeriod(t *testing.T) {
 				if kind == kinds.GoroutineLeak {
 					taken++
 				}
-				return profiles.Profile{Data: leaks("", 0), Cost: test.collecting}, nil
+				return profiles.Profile{Source: decode.Source{Data: leaks("", 0)}, Cost: test.collecting}, nil
 			}
 			g := w.start(t, Config{Budgets: budget.Must("leak: no goroutine leaked", "main.work below 70%")})
 			pass(test.lasts)
@@ -105,7 +108,7 @@ func TestFault_91_GoroutineProfiles(t *testing.T) {
 				if kind == kinds.Goroutine {
 					taken++
 				}
-				return profiles.Profile{Data: packed(folded.Must("goroutine\nruntime.goexit;main.serve;runtime.gopark 10\n")), Cost: test.cost}, nil
+				return profiles.Profile{Source: decode.Source{Data: packed(folded.Must("goroutine\nruntime.goexit;main.serve;runtime.gopark 10\n"))}, Cost: test.cost}, nil
 			}
 			g := w.start(t, Config{Budgets: budget.Must("no function above 500 of goroutine"), Every: 2 * second, Window: second})
 			pass(10 * minute)

@@ -38,11 +38,13 @@ type looper struct {
 
 func newLooper(g *Guard) *looper {
 	now := g.seams.snap()
-	return &looper{
-		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{profile: g.seams.profile, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string][]byte{}}, last: now, heap: heapMeter{rested: now},
+	l := &looper{
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{profile: g.seams.profile, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string]decode.Source{}}, last: now, heap: heapMeter{rested: now},
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: map[string]*breakdown{},
 	}
+	l.kinds.taker.Decoder, l.parts.Decoder = &l.decoder, &l.decoder
+	return l
 }
 
 func (g *Guard) loop(ctx context.Context) {

@@ -22,9 +22,9 @@ import (
 type kindTaker struct {
 	taker   profiles.Taker
 	profile func(*profiles.Taker, string) (profiles.Profile, error)
-	work    map[string]readings  // by kind: the host's counters when its difference began
-	due     map[string]time.Time // by kind: when its next profile may be taken, as the last one was costly
-	taken   map[string][]byte    // by kind, the states of this window
+	work    map[string]readings      // by kind: the host's counters when its difference began
+	due     map[string]time.Time     // by kind: when its next profile may be taken, as the last one was costly
+	taken   map[string]decode.Source // by kind, the states of this window
 }
 
 // costlyShare is the most of a core that profiles of a kind with a [profiles.Profile.Cost] may
@@ -41,11 +41,11 @@ func nextAt(cost time.Duration) time.Time {
 
 // take takes the profile of a kind, and fills in the facts about it. The error says why there
 // is no profile.
-func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, error) {
+func (k *kindTaker) take(kind string, work readings, f *judge.Facts) (decode.Source, error) {
 	p, err := k.profile(&k.taker, kind)
 	k.due[kind] = nextAt(p.Cost)
 	if err == nil && kinds.Of(kind).Taken == kinds.State {
-		k.taken[kind] = p.Data
+		k.taken[kind] = p.Source
 	}
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, p.Elapsed, nil, nil, nil // a Baseline is a CPU profile
 	if kinds.Of(kind).Taken == kinds.Difference {
@@ -57,17 +57,21 @@ func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, er
 	if kinds.Of(kind).Sampling == kinds.Contention {
 		f.MutexFraction, f.Waited = int(p.Rate), p.Waited
 	}
-	return p.Data, err
+	return p.Source, err
 }
 
-// table decodes a profile of a kind other than cpu, without the samples of profguard itself. A
+// table is a profile of a kind other than cpu, without the samples of profguard itself. A
 // profile of goroutines has them all, as their count has.
-func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
-	t, err := l.decoder.Bytes(data)
-	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {
-		charge.ZeroOwnSamples(t)
+func (l *looper) table(kind string, p decode.Source) (*decode.Table, error) {
+	t, err := p.Table(&l.decoder)
+	if err != nil || kinds.Of(kind).Sampling == kinds.Counted {
+		return t, err
 	}
-	return t, err
+	into := t // nobody else uses what was decoded
+	if t == p.Made {
+		into = nil
+	}
+	return charge.WithoutOwn(t, into), nil
 }
 
 // madeOf is the kind of profile that shows the parts of a figure. That of gc is what was allocated
@@ -77,7 +81,7 @@ var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap
 // A breakdown is the parts of a figure, by a profile.
 type breakdown struct {
 	kind      string
-	data      []byte // the profile, for a dump of its window
+	profile   decode.Source // for a dump of its window
 	offenders []judge.Offender
 	err       error // why there is no profile
 }
@@ -108,31 +112,31 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	}
 	b := &breakdown{kind: kind}
 	var t *decode.Table
-	data, err := l.partsOf(kind)
+	p, err := l.partsOf(kind)
 	if err == nil {
-		t, err = l.table(kind, data)
+		t, err = l.table(kind, p)
 	}
 	if err == nil {
 		b.offenders, err = largestParts(ctx, t, kind, l.module, unit.Share)
 	}
 	if b.err = err; err == nil && l.store != nil {
-		b.data = data
+		b.profile = p
 	}
 	l.breakdowns[kind] = b
 	return b
 }
 
 // partsOf returns a profile of a kind, that of this window's budgets if there is one.
-func (l *looper) partsOf(kind string) ([]byte, error) {
-	if data := l.kinds.taken[kind]; data != nil {
-		return data, nil
+func (l *looper) partsOf(kind string) (decode.Source, error) {
+	if taken, ok := l.kinds.taken[kind]; ok {
+		return taken, nil
 	}
 	if wait := time.Until(l.kinds.due[kind]); wait > 0 {
-		return nil, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
+		return decode.Source{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
 	}
 	p, err := l.parts.Take(kind)
 	l.kinds.due[kind] = nextAt(p.Cost)
-	return p.Data, err
+	return p.Source, err
 }
 
 // largestParts are the functions with a large share of a profile.

@@ -67,7 +67,7 @@ func (l *looper) takeWindow(ctx context.Context, early bool) {
 	}
 	m.table = w.Table(&l.decoder)
 	if w.Outcome != profiler.OK {
-		w.Data = nil // a dump of it would look like evidence
+		w.Source = decode.Source{} // a dump of it would look like evidence
 	}
 	l.publish(&w, m.table.Count(), tried, early, &used, &since, &m.now.Snapshot) // with the guard's own samples
 	m.facts = judge.Facts{
@@ -124,7 +124,7 @@ type observation struct {
 
 // judge compares one kind of profile with its budgets.
 func (l *looper) judge(ctx context.Context, g *group, m *observation) (results []*judgement) {
-	t, facts, data := m.table, m.facts, m.cpu.Data
+	t, facts, p := m.table, m.facts, m.cpu.Source
 	since := m.now.At.Sub(l.started)
 	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
 		return nil // all of them wait for the end of their period
@@ -141,13 +141,13 @@ func (l *looper) judge(ctx context.Context, g *group, m *observation) (results [
 		if leaks { // the collection is not the guard's own work
 			l.own.stop()
 		}
-		data, err = l.kinds.take(g.kind, m.now.work, &facts)
+		p, err = l.kinds.take(g.kind, m.now.work, &facts)
 		if leaks {
 			l.own.start()
 		}
 		if err == nil {
 			facts.Periods = facts.Elapsed.Seconds() / l.cfg.Every.Seconds()
-			t, err = l.table(g.kind, data)
+			t, err = l.table(g.kind, p)
 		}
 	case !m.tried:
 		err = errors.New("the CPU profiler is left to other code for some minutes")
@@ -168,7 +168,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *observation) (results [
 	}
 	parts := map[unit.Dimension][]judge.Offender{}
 	for i, e := range g.entries {
-		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, worked: e.works(m.now.work), data: data}
+		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, worked: e.works(m.now.work), profile: p}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
 			// Its condition needs no profile. The evidence stays as it is.
 			j.finding.Reason, j.finding.Proven, j.finding.Evidence, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false

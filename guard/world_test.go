@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/log/noop"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -66,7 +67,7 @@ const fullCore = "cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.se
 // windows spend most of their CPU on compressing the same few.
 var cpuWindows sync.Map
 
-// cpuWindow is a window with a profile, from folded stacks. Nobody may write to its Data.
+// cpuWindow is a window with a profile, from folded stacks. Nobody may write to its bytes.
 func cpuWindow(text string) profiler.Window {
 	if made, ok := cpuWindows.Load(text); ok {
 		return made.(profiler.Window)
@@ -76,7 +77,7 @@ func cpuWindow(text string) profiler.Window {
 	for _, s := range p.Sample {
 		used += time.Duration(s.Value[1])
 	}
-	w := profiler.Window{Data: packed(p), Elapsed: time.Duration(p.DurationNanos), CPU: used, Slices: 1}
+	w := profiler.Window{Source: decode.Source{Data: packed(p)}, Elapsed: time.Duration(p.DurationNanos), CPU: used, Slices: 1}
 	cpuWindows.Store(text, w)
 	return w
 }

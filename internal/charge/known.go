@@ -259,13 +259,12 @@ func IsOurs(name string) bool {
 // done to read counters of work is only done for profguard.
 const callsHost, sinks = module + "guard.call", module + "guard.(*sink)."
 
-// ZeroOwnSamples sets the samples of profguard's own goroutines to zero in a profile of memory or
-// contention, unless they run a sink (see callsHost). In a process that only
+// WithoutOwn returns a profile of memory or contention without the samples of profguard's own
+// goroutines, in the memory of into ([decode.Table.Filter]), unless they run a sink (see callsHost). In a process that only
 // computes, taking profiles makes nearly all allocations, and the guard would name itself.
 // CPU profiles do not need this: in a busy process the guard's share is too small to matter.
-func ZeroOwnSamples(t *decode.Table) {
-	types := len(t.Types)
-	for i, s := range t.Samples {
+func WithoutOwn(t, into *decode.Table) *decode.Table {
+	return t.Filter(into, func(s decode.Sample) bool {
 		ours, call, sink := false, false, false
 		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
 			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
@@ -273,10 +272,8 @@ func ZeroOwnSamples(t *decode.Table) {
 				ours, call, sink = ours || IsOurs(name), call || name == callsHost, sink || strings.HasPrefix(name, sinks)
 			}
 		}
-		if ours && !(call && sink) {
-			clear(t.Values[i*types : (i+1)*types]) // the sample counts as zero
-		}
-	}
+		return !ours || call && sink
+	})
 }
 
 // IsStandard reports whether a function is of the standard library, as far as its name tells.

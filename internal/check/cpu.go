@@ -184,7 +184,7 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 	}
 	c.cover.cpu += w.CPU
 	c.cover.samples += table.Count()
-	p, err := profile.ParseData(w.Data)
+	p, err := profile.ParseData(w.Bytes())
 	if err != nil {
 		c.broken = err
 		return

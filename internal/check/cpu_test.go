@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
@@ -64,7 +65,7 @@ func windowOf(t *testing.T, p *profile.Profile, cpu time.Duration) profiler.Wind
 	if err := p.Write(&data); err != nil {
 		t.Fatal(err)
 	}
-	return profiler.Window{Data: data.Bytes(), Elapsed: block, CPU: cpu, Slices: 1}
+	return profiler.Window{Source: decode.Source{Data: data.Bytes()}, Elapsed: block, CPU: cpu, Slices: 1}
 }
 
 // A block holds what this check's work did: nothing of other checks, nothing of the loop,

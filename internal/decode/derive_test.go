@@ -162,3 +162,34 @@ func TestFault_85_Differences(t *testing.T) {
 		t.Errorf("it has grown by %d", grown.Count())
 	}
 }
+
+// What is kept stays as it was when the decoder reads on, has the decoder's names, and is written
+// only when its bytes are needed.
+func TestKeep(t *testing.T) {
+	all := profiles(t)
+	var d Decoder
+	if _, err := d.Profile(all["heap"]); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := d.Keep(tableOf(t, all["goroutine"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := d.Profile(all["mutex"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, all["goroutine"], kept)
+	wantSame(t, all["mutex"], next)
+	if kept.Symbols != next.Symbols {
+		t.Error("it has names of its own")
+	}
+	made := Source{Made: kept}
+	for _, source := range []Source{made, {Data: made.Bytes()}} {
+		table, err := source.Table(new(Decoder))
+		if err != nil || source.IsEmpty() || (table == kept) != (source.Made != nil) {
+			t.Fatalf("%v, empty %t", err, source.IsEmpty())
+		}
+		wantSame(t, all["goroutine"], table)
+	}
+}

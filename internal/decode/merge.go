@@ -22,7 +22,10 @@ type Merger struct {
 func (m *Merger) Add(t *Table) error {
 	sum := &m.t
 	if m.samples == nil {
-		*sum = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos, Symbols: new(Symbols)}
+		if sum.Symbols == nil {
+			sum.Symbols = new(Symbols)
+		}
+		*sum = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos, Symbols: sum.Symbols}
 		m.texts, m.funcs, m.locations, m.samples = map[string]int32{}, map[Func]int32{}, map[string]int32{}, map[string]int32{}
 		m.text(nil) // the empty string has to be the first
 		sum.program, sum.build = m.text(t.String(t.program)), m.text(t.String(t.build))

@@ -126,7 +126,7 @@ func (w *Window) merge(slices [][]byte) {
 			return
 		}
 	}
-	w.Data = sum.Table().Encode()
+	w.Made = sum.Table()
 }
 
 // maxProfile is how much of one profile the hub keeps, as much as the decoder reads: 60 s of

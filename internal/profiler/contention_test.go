@@ -91,7 +91,7 @@ func TestCaptureReal(t *testing.T) {
 	if w.Slices != 1 || w.Elapsed < 500*ms || w.CPU <= 0 || w.CPU > process.ProcessCPU()-before {
 		t.Errorf("%d slices, %v, CPU %v", w.Slices, w.Elapsed, w.CPU)
 	}
-	p := parse(t, w.Data)
+	p := parse(t, w.Bytes())
 	var names []string
 	for _, f := range p.Function {
 		names = append(names, f.Name)
@@ -109,7 +109,7 @@ func TestCaptureReal(t *testing.T) {
 // read holds nothing up. There is nothing to wait for in between.
 func TestFault_59_ReleasedBeforeHandedOut(t *testing.T) {
 	h, _ := realHub(t)
-	if w, err := h.Capture(t.Context(), 100*ms); w.Data == nil {
+	if w, err := h.Capture(t.Context(), 100*ms); w.IsEmpty() {
 		t.Fatal(err)
 	}
 	wantFree(t)
@@ -123,8 +123,8 @@ func TestFault_60_LeaveInMidWindow(t *testing.T) {
 		cancel()
 	}()
 	w, err := h.Capture(ctx, long)
-	if w.Outcome != Canceled || err == nil || w.Data != nil {
-		t.Fatalf("%v, %v, %d bytes", w.Outcome, err, len(w.Data))
+	if w.Outcome != Canceled || err == nil || !w.IsEmpty() {
+		t.Fatalf("%v, %v, %d bytes", w.Outcome, err, len(w.Bytes()))
 	}
 	h.mu.Lock()
 	released := h.running == nil
@@ -235,7 +235,7 @@ func TestFault_05_ForeignRateDuring(t *testing.T) {
 	if w := checked(t, r.w); w.Outcome != OK && w.Outcome != Overrun {
 		t.Errorf("%v: %s", w.Outcome, w.Reason)
 	}
-	if p := parse(t, r.w.Data); p.Period != period {
+	if p := parse(t, r.w.Bytes()); p.Period != period {
 		t.Errorf("period %d", p.Period)
 	}
 }

@@ -42,7 +42,6 @@ type subscriber struct {
 	since  time.Time // when it began to wait for a slice
 	member bool      // takes part in the current slice
 	slices [][]byte
-	bytes  int
 	w      Window
 }
 
@@ -113,7 +112,7 @@ func (s *subscriber) add(slice *Window) (done bool) {
 		s.w.Start = slice.Start
 	}
 	s.slices = append(s.slices, slice.Data)
-	s.bytes += len(slice.Data)
+	s.w.Size += len(slice.Data)
 	s.w.Slices++
 	s.w.Elapsed += slice.Elapsed
 	s.w.CPU += slice.CPU
@@ -121,7 +120,7 @@ func (s *subscriber) add(slice *Window) (done bool) {
 	switch {
 	case slice.Outcome != OK:
 		s.fail(slice.Outcome, slice.Reason)
-	case s.bytes > maxProfile:
+	case s.w.Size > maxProfile:
 		s.fail(TooLarge, reasonTooLarge)
 	case s.w.Elapsed < s.w.Asked:
 		return false

@@ -101,7 +101,7 @@ func checked(t *testing.T, w Window) Window {
 		return w
 	}
 	var d decode.Decoder
-	table, err := d.Bytes(w.Data)
+	table, err := w.Source.Table(&d)
 	if err != nil {
 		t.Fatalf("decode window: %v", err)
 	}

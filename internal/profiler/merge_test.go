@@ -25,25 +25,25 @@ func TestMerge(t *testing.T) {
 		if w.Outcome != OK {
 			t.Fatal(w.Reason)
 		}
-		p := parse(t, w.Data)
+		p := parse(t, w.Bytes())
 		if samples, _ := sampled(p); samples != int64(10*n) || p.DurationNanos != int64(n)*10e9 || p.Period != period {
 			t.Errorf("%d slices: %d samples, %v, period %d", n, samples, time.Duration(p.DurationNanos), p.Period)
 		}
 	}
 
 	empty := encode(fabricate(nil, nil))
-	if w := merged(empty, empty); w.Outcome != OK || len(parse(t, w.Data).Sample) != 0 {
+	if w := merged(empty, empty); w.Outcome != OK || len(parse(t, w.Bytes()).Sample) != 0 {
 		t.Errorf("two empty slices: %s", w.Reason)
 	}
-	if w := merged(all[0], []byte("garbage")); w.Outcome != Broken || w.Data != nil {
+	if w := merged(all[0], []byte("garbage")); w.Outcome != Broken || !w.IsEmpty() {
 		t.Errorf("garbage: %v", w.Outcome)
 	}
 	foreign := encode(fabricate(nil, func(p *profile.Profile) { p.Period = 1 }))
-	if w := merged(all[0], foreign); w.Outcome != Rate || w.Data != nil {
+	if w := merged(all[0], foreign); w.Outcome != Rate || !w.IsEmpty() {
 		t.Errorf("a foreign rate: %v", w.Outcome)
 	}
 	odd := encode(fabricate(nil, func(p *profile.Profile) { p.SampleType = p.SampleType[:1] }))
-	if w := merged(all[0], odd); w.Outcome != Broken || w.Data != nil {
+	if w := merged(all[0], odd); w.Outcome != Broken || !w.IsEmpty() {
 		t.Errorf("other sample types: %v", w.Outcome)
 	}
 }

@@ -106,7 +106,7 @@ func TestSchedule(t *testing.T) {
 							t.Errorf("subscriber %d: CPU %v, want %v", i, w.CPU, c.elapsed)
 						}
 						// Exactly the slices that it was there for: a sample each 10 ms.
-						samples, _ := sampled(parse(t, w.Data))
+						samples, _ := sampled(parse(t, w.Bytes()))
 						if want := int64(c.elapsed / (10 * ms)); samples != want {
 							t.Errorf("subscriber %d: %d samples, want %d", i, samples, want)
 						}
@@ -206,8 +206,8 @@ func TestFault_53_60_Leave(t *testing.T) {
 				if d := time.Since(left); d > test.max || d > 250*ms {
 					t.Errorf("left after %v, want %v", d, test.max)
 				}
-				if w.Outcome != Canceled || w.Data != nil || err == nil {
-					t.Errorf("%v, %d bytes, %v", w.Outcome, len(w.Data), err)
+				if w.Outcome != Canceled || !w.IsEmpty() || err == nil {
+					t.Errorf("%v, %d bytes, %v", w.Outcome, len(w.Bytes()), err)
 				}
 				f.mu.Lock()
 				free := f.w == nil

@@ -31,7 +31,7 @@ func TestOverlapReal(t *testing.T) {
 		if w.Elapsed < wants[i] {
 			t.Errorf("window %d: %v, want at least %v", i, w.Elapsed, wants[i])
 		}
-		samples, cpu := sampled(parse(t, w.Data))
+		samples, cpu := sampled(parse(t, w.Bytes()))
 		t.Logf("window %d: %d slices, %v, %d samples for %v, CPU %v", i, w.Slices, w.Elapsed, samples, cpu, w.CPU)
 		if !near(cpu, w.CPU) {
 			t.Errorf("window %d: %d samples stand for %v, but %v were used", i, samples, cpu, w.CPU)
@@ -59,7 +59,7 @@ func TestStreamReal(t *testing.T) {
 					t.Errorf("stream %d, block %d: %v, %v: %s", i, n, w.Elapsed, w.Outcome, w.Reason)
 					return false
 				}
-				_, c := sampled(parse(t, w.Data))
+				_, c := sampled(parse(t, w.Bytes()))
 				cpu, used = cpu+c, used+w.CPU
 				n++
 				return n < 6

@@ -51,7 +51,7 @@ func TestStreamBesideCapture(t *testing.T) {
 			if w.Slices < 20 { // or there is little to merge
 				t.Errorf("%d slices", w.Slices)
 			}
-			samples, _ := sampled(parse(t, w.Data))
+			samples, _ := sampled(parse(t, w.Bytes()))
 			// Each slice may round a sample away.
 			if want := int64(w.Elapsed / (10 * ms)); samples > want || samples < want-int64(w.Slices) {
 				t.Errorf("%d samples in %v", samples, w.Elapsed)

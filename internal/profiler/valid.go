@@ -45,14 +45,14 @@ func (w *Window) judgeTime(limit time.Duration) {
 	}
 }
 
-// Table decodes the window's profile with d. It is valid until d's next use, and nil unless
+// Table is the window's profile, decoded with d. It is valid until d's next use, and nil unless
 // the window is [OK]. A window whose profile cannot be read, or breaks a rule of [Check],
 // gets the outcome and reason for that.
 func (w *Window) Table(d *decode.Decoder) *decode.Table {
-	if w.Outcome != OK || w.Data == nil {
+	if w.Outcome != OK || w.IsEmpty() {
 		return nil
 	}
-	t, err := d.Bytes(w.Data)
+	t, err := w.Source.Table(d)
 	if err != nil {
 		w.lose(Broken, "%v", err)
 		return nil
@@ -63,7 +63,7 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 	return t
 }
 
-// Check applies the validity rules that need the decoded profile: t must be the Data of w, which is
+// Check applies the validity rules that need the decoded profile: t must be the profile of w, which is
 // [OK]. The first that is broken gives w its outcome and the reason.
 func Check(w *Window, t *decode.Table) {
 	duration := time.Duration(t.DurationNanos)

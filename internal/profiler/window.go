@@ -3,14 +3,16 @@ package profiler
 import (
 	"fmt"
 	"time"
+
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // A Window is the result of a subscriber's interval: a profile when Outcome is [OK], otherwise
 // the reason why there is no profile to rely on.
 type Window struct {
-	// Data is a gzipped profile.proto, nil unless the profiler delivered one. Other subscribers
-	// may hold the same bytes: it must not be modified.
-	Data []byte
+	// The profile; empty unless the profiler delivered one. Other subscribers may hold the same
+	// bytes: they must not be modified.
+	decode.Source
 
 	// Start is when sampling began, with a monotonic reading.
 	Start time.Time
@@ -21,8 +23,8 @@ type Window struct {
 	// CPU is the processor time, user and system, that the process used during
 	// Elapsed; 0 where the system does not say.
 	CPU time.Duration
-	// Slices is the number of runtime profiles that Data was made of.
-	Slices int
+	// Slices is the number of runtime profiles that it is made of, and Size that of their bytes.
+	Slices, Size int
 
 	slept time.Duration // for how long the machine was suspended meanwhile
 

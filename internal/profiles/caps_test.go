@@ -78,15 +78,15 @@ func TestFault_50_Labels(t *testing.T) {
 	labelled.Wait()
 	p := take(t, taker, kinds.Goroutine)
 	var d decode.Decoder
-	table, err := d.Bytes(p.Data)
+	table, err := d.Bytes(p.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(table.Samples) < n {
 		t.Errorf("%d stacks, want one for each label", len(table.Samples))
 	}
-	if len(p.Data) > 1<<20 {
-		t.Errorf("%d bytes are held", len(p.Data))
+	if len(p.Bytes()) > 1<<20 {
+		t.Errorf("%d bytes are held", len(p.Bytes()))
 	}
 	taker.Goroutines = n
 	_, err = taker.Take(kinds.Goroutine)

@@ -24,7 +24,7 @@ func judged(t *testing.T, text string, p Profile) budget.Result {
 	if facts.Kind == kinds.Mutex {
 		facts.MutexFraction = int(p.Rate)
 	}
-	results, err := set.JudgeReader(bytes.NewReader(p.Data), facts)
+	results, err := set.JudgeReader(bytes.NewReader(p.Bytes()), facts)
 	if err != nil {
 		t.Fatal(err)
 	}

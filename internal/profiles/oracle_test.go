@@ -89,7 +89,7 @@ func TestOracle(t *testing.T) {
 						break
 					}
 				}
-				got := parsed(t, take(t, taker, tt.kind).Data)
+				got := parsed(t, take(t, taker, tt.kind).Bytes())
 				want := sums(minus(t, runtimeProfile(t, tt.kind), before), tt.functions...)
 				if len(want) == 0 {
 					t.Fatal("the oracle has nothing to compare with")
@@ -123,7 +123,7 @@ func TestOracleOfStates(t *testing.T) {
 		for kind == kinds.Goroutine && column(runtimeProfile(t, kind)) < 50 {
 			time.Sleep(time.Millisecond) // some have started, and do not wait yet
 		}
-		got := parsed(t, take(t, taker, kind).Data)
+		got := parsed(t, take(t, taker, kind).Bytes())
 		want := runtimeProfile(t, kind)
 		if column(got) != column(want) || column(want) == 0 {
 			t.Errorf("%s has %d in %s, runtime/pprof says %d", kind, column(got), function, column(want))
@@ -141,7 +141,7 @@ func TestWholeStacks(t *testing.T) {
 	deep(60, func() { allocate(200, 9000) })
 	publish()
 	var d decode.Decoder
-	table, err := d.Bytes(take(t, taker, kinds.Allocs).Data)
+	table, err := d.Bytes(take(t, taker, kinds.Allocs).Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 
 // A Profile is the state of a kind, or its growth since the profile before.
 type Profile struct {
-	// Data is a gzipped profile.proto. The growth of allocs has only the two values that
-	// are a difference, alloc_objects and alloc_space.
-	Data []byte
+	// The growth of allocs has only the two values that are a difference, alloc_objects and
+	// alloc_space.
+	decode.Source
 	// Elapsed is the time since the profile before, 0 for a state.
 	Elapsed time.Duration
 	// Rate says of a growth of mutex that one event in so many was observed. The values are
@@ -49,15 +49,21 @@ var ErrNoCollection = errors.New("allocations are published by garbage collectio
 type Taker struct {
 	// Goroutines is how many goroutines there are profiles of at most. Default 10,000.
 	Goroutines int
+	// Decoder is the one of the judge, whose names a growth has, too. It is used by Take. Default
+	// one of its own.
+	Decoder *decode.Decoder
 
 	src      source
 	mutexSet bool // the taker has set the mutex fraction: if it is 0 again, the host wants that
 	windows  map[string]window
 }
 
+// values is how many values of a difference there are: pieces and their size, bytes or nanoseconds.
+const values = 2
+
 // A window is what the next growth of a kind begins with.
 type window struct {
-	totals      totals
+	totals      *decode.Totals
 	start       time.Time
 	collections uint64
 	rate        int64 // of the runtime when the totals were read
@@ -96,9 +102,6 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.windows == nil {
 		t.windows = map[string]window{}
 	}
-	if before.totals == nil {
-		before.totals = totals{}
-	}
 	w := window{start: t.src.now(), collections: t.src.collections()}
 	memory := kinds.Of(k).Sampling == kinds.Memory
 	if memory && has && w.collections == before.collections {
@@ -109,11 +112,16 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if err != nil {
 		return p, err
 	}
-	grown, err := parse(data)
-	if err != nil {
-		return p, err
+	var d decode.Decoder // a new one, because its memory is not worth keeping for the next window
+	all, err := d.Bytes(data)
+	if err == nil && len(all.Types) < values {
+		err = fmt.Errorf("it has %d values, expected %d", len(all.Types), values)
 	}
-	w.totals = subtract(grown, before.totals)
+	if err != nil {
+		return p, fmt.Errorf("read profile of runtime/pprof: %w", err)
+	}
+	grown, totals := all.Sub(before.totals, values)
+	w.totals = totals
 	if memory {
 		w.rate = grown.Period // its values have been scaled by it
 	} else if k == kinds.Mutex {
@@ -129,10 +137,11 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	}
 	p.Elapsed, p.Rate, p.Waited = w.start.Sub(before.start), w.rate, w.waited-before.waited
 	grown.TimeNanos, grown.DurationNanos = before.start.UnixNano(), int64(p.Elapsed)
-	var m decode.Merger // which leaves out the stacks that have not grown
-	_ = m.Add(grown)    // its errors are about a second profile
-	p.Data = m.Table().Encode()
-	return p, nil
+	if t.Decoder == nil {
+		t.Decoder = new(decode.Decoder)
+	}
+	p.Made, err = t.Decoder.Keep(grown)
+	return p, err
 }
 
 // Close sets back the rate that the taker has set, unless it was changed meanwhile, and forgets

@@ -83,7 +83,7 @@ func TestGrowth(t *testing.T) {
 			f.profiles[tt.kind] = tt.after
 			got := take(t, taker, tt.kind)
 
-			p := parsed(t, got.Data)
+			p := parsed(t, got.Bytes())
 			if diff := cmp.Diff(tt.want, flatten(p)); diff != "" {
 				t.Errorf("growth (-want +got):\n%s", diff)
 			}
@@ -115,7 +115,7 @@ func TestWindowsJoin(t *testing.T) {
 	f.pass(time.Minute)
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
 	p := take(t, taker, kinds.Mutex)
-	if diff := cmp.Diff(map[string][]int64{"f": {3, 30}}, flatten(parsed(t, p.Data))); diff != "" {
+	if diff := cmp.Diff(map[string][]int64{"f": {3, 30}}, flatten(parsed(t, p.Bytes()))); diff != "" {
 		t.Errorf("growth since the last end (-want +got):\n%s", diff)
 	}
 	if p.Elapsed != time.Minute+f.cost {

@@ -64,7 +64,7 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	}
 	if draw {
 		defer f.Close()
-		graph, err := h.draw(f, func(*decode.Table) {})
+		graph, err := h.draw(func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(f) })
 		if err != nil {
 			refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
 			return
@@ -84,16 +84,14 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	})
 }
 
-// draw makes the flame graph of a profile, with a look at its table. One is decoded at
-// a time: it may take 64 MiB, and half a second.
-func (h *Handler) draw(r io.Reader, look func(*decode.Table)) (flame, error) {
+// draw makes the flame graph of a profile. One is decoded at a time: it may take 64 MiB, and
+// half a second.
+func (h *Handler) draw(read func(*decode.Decoder) (*decode.Table, error)) (flame, error) {
 	h.drawing.Lock()
 	defer h.drawing.Unlock()
-	var d decode.Decoder
-	t, err := d.Decode(r)
+	t, err := read(new(decode.Decoder))
 	if err != nil {
 		return flame{Module: h.Module}, err
 	}
-	look(t)
 	return newFlame(t, h.Module), nil
 }

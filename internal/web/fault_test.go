@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -306,7 +307,7 @@ func TestFault_69_NoUnwrap(t *testing.T) { synctest.Test(t, noUnwrap) }
 func noUnwrap(t *testing.T) {
 	const size = 8 << 20
 	c := still(func(_ context.Context, d time.Duration) (profiler.Window, error) {
-		return profiler.Window{Data: make([]byte, size), Start: time.Now(), Elapsed: d, Slices: 1}, nil
+		return profiler.Window{Source: decode.Source{Data: make([]byte, size)}, Start: time.Now(), Elapsed: d, Slices: 1}, nil
 	})
 	c.Status = func() any { return strings.Repeat("x", size) }
 	id := withDump(t, &c, "main.work")

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -190,10 +189,10 @@ func BenchmarkFlame(b *testing.B) {
 func TestFlamePanics(t *testing.T) {
 	h := New(still(nil))
 	data := packed(t, chainOf("main.main"))
-	if failed := recovered(func() { h.draw(bytes.NewReader(data), func(*decode.Table) { panic("a bug of ours") }) }); failed == nil {
+	if failed := recovered(func() { h.draw(func(*decode.Decoder) (*decode.Table, error) { panic("a bug of ours") }) }); failed == nil {
 		t.Error("no panic")
 	}
-	if f, err := h.draw(bytes.NewReader(data), func(*decode.Table) {}); err != nil || f.Total == 0 {
+	if f, err := h.draw(func(d *decode.Decoder) (*decode.Table, error) { return d.Bytes(data) }); err != nil || f.Total == 0 {
 		t.Errorf("the next: %+v, %v", f, err)
 	}
 }

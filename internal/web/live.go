@@ -54,7 +54,13 @@ func (h *Handler) takeLive(w http.ResponseWriter, r *http.Request, d time.Durati
 		return
 	}
 	if draw {
-		f, err := h.draw(bytes.NewReader(window.Data), func(t *decode.Table) { profiler.Check(&window, t) })
+		f, err := h.draw(func(d *decode.Decoder) (*decode.Table, error) {
+			t, err := window.Source.Table(d)
+			if err == nil {
+				profiler.Check(&window, t)
+			}
+			return t, err
+		})
 		if err = cmp.Or(err, window.Err()); err != nil { // it is shown all the same
 			f.Warning = err.Error()
 		}
@@ -63,7 +69,7 @@ func (h *Handler) takeLive(w http.ResponseWriter, r *http.Request, d time.Durati
 	}
 	name := window.Start.UTC().Format("profguard-20060102T150405Z") + ".cpu.pb.gz"
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	send(w, r, "application/octet-stream", bytes.NewReader(window.Data), release)
+	send(w, r, "application/octet-stream", bytes.NewReader(window.Bytes()), release)
 }
 
 // seconds is how long a profile is asked for.

@@ -62,7 +62,7 @@ func still(c capture) Config {
 // instant is a capture that is there at once.
 func instant(data []byte) capture {
 	return func(_ context.Context, d time.Duration) (profiler.Window, error) {
-		return profiler.Window{Data: data, Start: time.Now(), Elapsed: d, Slices: 1}, nil
+		return profiler.Window{Source: decode.Source{Data: data}, Start: time.Now(), Elapsed: d, Slices: 1}, nil
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *blocked) capture(ctx context.Context, d time.Duration) (profiler.Window
 	b.began <- struct{}{}
 	select {
 	case <-b.let:
-		return profiler.Window{Data: b.data, Start: time.Now(), Elapsed: d, Slices: 1}, nil
+		return profiler.Window{Source: decode.Source{Data: b.data}, Start: time.Now(), Elapsed: d, Slices: 1}, nil
 	case <-ctx.Done():
 		b.canceled <- struct{}{}
 		return profiler.Window{Outcome: profiler.Canceled}, errors.New("canceled")

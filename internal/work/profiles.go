@@ -94,7 +94,7 @@ func Sampled(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return profile.ParseData(w.Data)
+	return profile.ParseData(w.Bytes())
 }
 
 // Samples adds up the first value of each sample, which counts them.
