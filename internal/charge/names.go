@@ -172,8 +172,28 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 	})
 }
 
-// handles reports whether a function is of the package that calls the handlers of programs.
-func (n *Names) handles(id decode.ID) bool { return n.packages[n.pkg[id]] == "net/http" }
+// handles reports whether a function is of the packages that call what begins something: handlers,
+// and the code that pprof.Do labels.
+func (n *Names) handles(id decode.ID) bool {
+	pkg := n.packages[n.pkg[id]]
+	return pkg == "runtime/pprof" || pkg == "net/http" || strings.HasPrefix(pkg, "net/http/")
+}
+
+// continues reports whether a frame is the body of a loop over a function (handle-range1), in a
+// function that is the entry point, if there is one yet, or one of its callers.
+func (n *Names) continues(frames []decode.ID, body, entry int32) bool {
+	name := n.symbols.Name(frames[body])
+	at := strings.LastIndex(name, "-range")
+	if at < 0 {
+		return false
+	}
+	for i := max(body+1, entry); i < int32(len(frames)); i++ {
+		if len(n.symbols.Name(frames[i])) <= at && n.isAround(frames[i], frames[body]) {
+			return true
+		}
+	}
+	return false
+}
 
 // isAround reports whether a function literal is in another function, by its name.
 func (n *Names) isAround(function, literal decode.ID) bool {

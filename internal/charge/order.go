@@ -75,6 +75,9 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	if names.parts[to]&standard != 0 {
 		return false
 	}
+	if names.handles(from) {
+		return true
+	}
 	// A function literal is made by the function around it. While that one is on the stack, it
 	// has the control: it has called sort.Slice, filepath.Walk or a transaction with the literal.
 	// If not, it has passed the literal on to other code.

@@ -188,7 +188,7 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 	// one (fmt calls String).
 	byOwn := own[pkgs[frames[bottom]]]
 	// control says that the caller is own code, or what own code has called of the standard
-	// library. Of that, only net/http calls back what others than its caller gave it: handlers.
+	// library, but for what begins something: see handles.
 	control := byOwn
 	for i := bottom - 1; i >= 0; i-- {
 		if parts[frames[i]]&runtimes != 0 {
@@ -199,6 +199,8 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 			byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
 		}
 		switch {
+		case parts[frames[i]]&literal != 0 && isOwn && names.continues(frames, i, sh.entry):
+			sh.entry = i // the body of a loop of the entry point, or of the way in
 		case isOwn && parts[frames[at]]&standard != 0 && (control || byOwn && parts[frames[i]]&serving != 0 && !names.handles(frames[at])):
 			// who called sort.Sort, filepath.Walk or fmt.Sprint with it still has the control
 		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
