@@ -83,8 +83,8 @@ func meaning(word, expected string) string {
 
 // A mistakenWord is a word of the language, and what people write in its place.
 type mistakenWord struct {
-	meant     string
-	inSubject bool // only there; elsewhere the same words mean others
+	meant     string // "" for none
+	inSubject bool   // only there; elsewhere the same words mean others
 	words     string
 }
 
@@ -98,6 +98,8 @@ var mistakenWords = []mistakenWord{
 	{"gc", true, "garbage"},
 	{"goroutines", true, "goroutine"},
 	{"no goroutine", true, "leak leaks"},
+	{"", true, "alloc allocs allocation allocations mutex lock locks contention block blocking"}, // kinds of profile
+	{"", true, "thread threads latency p50 p90 p95 p99 request requests"},                        // in no profile
 
 	{"function", false, "func method methods"},
 	{"above", false, "over > >= more exceeds"},

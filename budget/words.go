@@ -34,19 +34,13 @@ var clauseWords = [parts][]string{
 	partIn: {"in"}, partWhere: {"where"}, partWhen: {"when"}, partFor: {"for"},
 }
 
-// quantities are words for what no subject stands for, beside those that are mistaken for a
-// subject. As patterns they would match something by accident, such as internal/cpu or
-// sha256.block.
-const quantities = "alloc allocs allocation allocations mutex lock locks contention block blocking " +
-	"thread threads latency p50 p90 p95 p99 request requests"
-
-// isQuantity reports whether a word is no subject, but looks like one.
+// isQuantity reports whether a word is no subject, but looks like one. As a pattern it would match
+// something by accident, such as internal/cpu or sha256.block.
 func isQuantity(word string) bool {
 	word = strings.ToLower(word)
-	mistaken := slices.ContainsFunc(mistakenWords, func(m mistakenWord) bool {
+	if classOf(word) != judge.Pattern || slices.ContainsFunc(mistakenWords, func(m mistakenWord) bool {
 		return m.inSubject && m.meant != "no" && slices.Contains(strings.Fields(m.words), word)
-	})
-	if mistaken || slices.Contains(strings.Fields(quantities), word) || classOf(word) != judge.Pattern {
+	}) {
 		return true
 	}
 	// One letter wrong and not two: "progress" and "processor" are packages.
