@@ -24,7 +24,8 @@ import (
 // the calls have started have ended, and a pause follows.
 //
 // All that the process uses from the first call to the end of the last pause counts, so that
-// work which starts goroutines and returns is counted too. Other code can only add to it: if it
+// work which starts goroutines and returns is counted too. Of what it uses between readings, only
+// what reading takes is left out: on a busy machine the check may not get a core for long. Other code can only add to it: if it
 // is below a limit, the limit is kept. That a limit is exceeded is known only if the process
 // rests in the pauses.
 const (
@@ -71,6 +72,17 @@ func (u usage) since(earlier usage) usage {
 	return u
 }
 
+// beyond adds what was used beyond what the check itself uses at most.
+func (u *usage) beyond(used, ours usage) {
+	for q := range u {
+		u[q] += max(0, used[q]-ours[q]-reading[q])
+	}
+}
+
+// reading is the most that the check itself uses from one reading to the next. A collection or a
+// look at the goroutines takes more.
+var reading = usage{0.001, 64 << 10, 1000}
+
 // A batch is the usage of the process during some calls and until their goroutines have ended, and
 // in the pause after them.
 type batch struct {
@@ -82,7 +94,8 @@ type batch struct {
 // batches is what was counted.
 type batches struct {
 	list []batch
-	tail usage // after the last one
+	tail usage // after the last one, and between readings
+	end  usage // the last reading
 }
 
 // count judges the budgets that are counted. If other code uses CPU too, it adds those on
@@ -94,8 +107,13 @@ func (r *run) count() {
 	}
 	until := r.begun.Add(r.ends.Sub(r.begun) / 2) // the other half is for what is sampled
 	process.Force(1)                              // finalizers of what was there before are not work's
+	before := r.usage()
+	process.Force(1)
+	collected := r.usage()
+	work.AtWork(r.id)
+	r.collect, r.look = collected.since(before), r.usage().since(collected)
 	r.each = r.pace()
-	var b batches
+	b := batches{end: r.usage()}
 	sampled := func(i int) bool { // on a busy machine others may get no core in the pauses
 		return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
 	}
@@ -103,7 +121,7 @@ func (r *run) count() {
 		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
 	for next := fewBatches; len(b.list) < mostBatches && !r.worker.Busy && (len(b.list) < fewBatches || time.Now().Before(until)); {
-		x, ok := r.batch()
+		x, ok := r.batch(&b)
 		if !ok {
 			break
 		}
@@ -142,9 +160,10 @@ func repaced(calls int64, took float64) int64 {
 	return int64(math.Ceil(float64(calls) * min(2, batchTime.Seconds()/took)))
 }
 
-func (r *run) batch() (b batch, ok bool) {
+func (r *run) batch(all *batches) (b batch, ok bool) {
 	before, start, goroutines := r.done(), time.Now(), runtime.NumGoroutine()
 	u0 := r.usage()
+	all.tail.beyond(u0.since(all.end), usage{})
 	r.limitGoroutines()
 	if !r.calls(r.each) {
 		return b, false
@@ -157,9 +176,10 @@ func (r *run) batch() (b batch, ok bool) {
 		most *= busyTimes
 	}
 	u1b := r.usage() // so that the cost of reading is not part of the pause
+	all.tail.beyond(u1b.since(u1), usage{})
 	time.Sleep(min(took, most))
 	u2 := r.usage()
-	b.paused = time.Since(pause).Seconds()
+	b.paused, all.end = time.Since(pause).Seconds(), u2
 	b.used, b.idle = u1.since(u0), u2.since(u1b)
 	return b, true
 }
@@ -190,10 +210,14 @@ func (r *run) settled(before int) (last time.Time) {
 // a collection, whose own cost does not count. It returns the goroutines that may still work for
 // the check then.
 func (r *run) drain(b *batches) rest {
-	process.Force(1)
+	ours := r.collect
+	ours[cpuSeconds] = max(2*ours[cpuSeconds], process.Forcing(runtime.GC).Seconds()) // there may be more memory now
+	b.tail.beyond(r.usage().since(b.end), ours)
 	used, took := b.used(cpuSeconds)
 	x := r.unfinished(drainTime, max(othersRate, othersShare*used/max(took, 1e-9)), b.rests(cpuSeconds))
-	b.tail = x.used
+	for q := range b.tail {
+		b.tail[q] += x.used[q]
+	}
 	if x.left == nil {
 		x.left, x.cause = r.waiting(), mistake
 	}

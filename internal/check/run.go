@@ -52,6 +52,8 @@ type run struct {
 	started    int64            // goroutines of work after the first call
 	tooMany    *judge.StillRunning
 	each       int64 // the number of calls in a batch
+	collect    usage // what a collection takes
+	look       usage // what a look at the goroutines takes
 	mem        runtime.MemStats
 
 	cpu   *cpuPhase

@@ -35,14 +35,22 @@ type rest struct {
 // less than so many cores, for d at most. Where it is not alone, the former is enough.
 func (r *run) unfinished(d time.Duration, cores float64, alone bool) (x rest) {
 	none, quiet := 0, 0 // looks and spans in a row
+	look := r.look
+	for q := range look {
+		look[q] *= 2
+	}
+	last := r.usage()
 	for start := time.Now(); ; {
-		before, at := r.usage(), time.Now()
+		at := time.Now()
 		time.Sleep(pauseMost)
-		used := r.usage().since(before) // without what the look at the goroutines costs
+		slept := r.usage()
+		used := slept.since(last)
+		own, others := work.AtWork(r.id)
+		last = r.usage()
+		x.used.beyond(last.since(slept), look) // what the look itself costs is ours
 		for q := range used {
 			x.used[q] += used[q]
 		}
-		own, others := work.AtWork(r.id)
 		if none++; len(own)+len(others) > 0 {
 			none = 0
 		}

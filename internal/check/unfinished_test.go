@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -157,5 +158,49 @@ func TestUnfinished(t *testing.T) {
 			t.Errorf("%s, ended: %+v", tt.name, x.left)
 		}
 		r.worker.Stop(0, time.Minute)
+	}
+}
+
+// Between two readings the check itself computes, and on a busy machine it may wait for a core for
+// long. What work does meanwhile counts, and what the check does then does not.
+func TestFault_92_BetweenReadings(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	for _, tt := range []struct {
+		name string
+		work func()
+		uses bool
+	}{{"work", makeMany, true}, {"the check", func() {}, false}} {
+		r := &run{t: newFakeTB(t), begun: time.Now(), ends: time.Now().Add(time.Minute), latest: time.Now().Add(time.Minute), id: "ours", each: 1}
+		r.worker = work.New(t.Context(), r.id, func(context.Context) { time.Sleep(time.Millisecond) })
+		r.worker.Start()
+		before := r.usage()
+		process.Force(1)
+		work.AtWork(r.id)
+		r.collect = r.usage().since(before)
+		r.look = r.collect
+		b := batches{end: r.usage()}
+		tt.work()
+		x, ok := r.batch(&b)
+		if !ok {
+			t.Fatal("no batch")
+		}
+		if b.list = append(b.list, x); (b.tail[allocBytes] > 1<<20) != tt.uses {
+			t.Errorf("%s: %v between batches", tt.name, b.tail)
+		}
+		b.tail = usage{}
+		tt.work()
+		r.drain(&b)
+		if (b.tail[allocBytes] > 1<<20) != tt.uses {
+			t.Errorf("%s: %v at the end", tt.name, b.tail)
+		}
+		r.worker.Stop(0, time.Minute)
+	}
+}
+
+func makeMany() {
+	for range 100 {
+		big.Store(&[1 << 16]byte{})
 	}
 }
