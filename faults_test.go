@@ -105,6 +105,8 @@ var faults = []struct{ fault, folder, test string }{
 	89: {"600 regular expressions on 60,000 long names", "budget", "TestFault_89_LongNames"},
 	90: {"a budget has a name of 100,000 letters", "budget", "TestFault_90_LongName"},
 	91: {"profiles of nearly 10,000 goroutines", "guard", "TestFault_91_GoroutineProfiles"},
+	92: {"a check waits for a core between two readings", "internal/check", "TestFault_92_BetweenReadings"},
+	93: {"metrics of two processes", "cmd/profguard", "TestFault_93_MetricsOfTwoProcesses"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

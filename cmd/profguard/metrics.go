@@ -105,6 +105,14 @@ func (m *metrics) value(name string) (v float64, known bool) {
 	return 0, false
 }
 
+// sameProcess reports whether these are metrics of the same process as others, as far as they tell.
+func (m *metrics) sameProcess(other *metrics) bool {
+	const started = "process_start_time_seconds"
+	a, known := m.value(started)
+	b, both := other.value(started)
+	return !known || !both || a == b
+}
+
 // grown is by how much a count has grown since earlier metrics. A series begins with its first
 // event, so one that was not there counts 0. ok is false if there is none now, or if it went back.
 func (m *metrics) grown(before *metrics, u unit.Work) (n float64, ok bool) {

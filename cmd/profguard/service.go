@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -96,6 +97,9 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 	var after *metrics
 	if failed == nil {
 		after, failed = readMetrics(ctx, at)
+	}
+	if failed == nil && !after.sameProcess(before) { // what they count cannot be compared
+		failed = errors.New("they are of two processes: the service has started anew, or a load balancer asks one or the other")
 	}
 	if failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
 		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", failed)

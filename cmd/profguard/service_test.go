@@ -190,3 +190,33 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("g is %v (%t)", v, ok)
 	}
 }
+
+// Behind a load balancer the metrics before and after may be of two processes. The difference of
+// their counts is not what was done.
+func TestFault_93_MetricsOfTwoProcesses(t *testing.T) {
+	for _, tt := range []struct{ name, started, want string }{
+		{"two", "process_start_time_seconds 2\n", "no metrics: they are of two processes"},
+		{"one", "process_start_time_seconds 1\n", "1 kept, 0 broken"},
+		{"not told", "", "1 kept, 0 broken"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			service := working(t, false)
+			answers := []string{"spins_total 1\nprocess_start_time_seconds 1\n", "spins_total 1000000\n" + tt.started}
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/metrics" {
+					service.Config.Handler.ServeHTTP(w, r)
+					return
+				}
+				fmt.Fprint(w, answers[min(asked, 1)])
+				asked++
+			}))
+			defer server.Close()
+			var out bytes.Buffer
+			status := run(t.Context(), []string{"check", "-budget", "process below 10s per spins_total", "-seconds", "1", server.URL}, nil, &out, &out)
+			if two := tt.name == "two"; !strings.Contains(out.String(), tt.want) || (status == exitUndecided) != two {
+				t.Errorf("status %d, want %q:\n%s", status, tt.want, &out)
+			}
+		})
+	}
+}
