@@ -482,12 +482,12 @@ func (c *comparison) reason(x found, samples int64) Reason {
 	case x.Verdict != evidence.Inconclusive:
 		return Measured{}
 	}
-	// With few samples it is unknown how close to the limit a share is, unless it is far below.
+	// With few samples it is unknown how close to the limit a share is, unless it is far from it.
 	zone := evidence.Zone * c.Limit
 	if c.isShare() {
 		zone = evidence.Edge(c.Limit)
-		farBelow := x.Needed > 0 && x.Value < c.Limit/2
-		if needed := evidence.Needed(0, 0, c.Limit); !farBelow && float64(samples) < needed {
+		far := x.Needed > 0 && (x.Value < c.Limit/2 || x.Value > 2*c.Limit)
+		if needed := evidence.Needed(0, 0, c.Limit); !far && float64(samples) < needed {
 			return TooFew{needed, evidence.NotableShare(c.Limit)}
 		}
 	}
