@@ -410,7 +410,7 @@ func TestSuggestionUndecided(t *testing.T) {
 		w := writer{input: &input{table: table}, facts: judge.Facts{Kind: kinds.CPU}}
 		w.suggest()
 		_, rest, _ := strings.Cut(w.out.String(), "each request.")
-		if first, _, _ := strings.Cut(rest, "\nregexp.compile below 5%"); strings.Contains(first, "# Not decided yet: ") != want {
+		if first, _, _ := strings.Cut(rest, "\ncompile: regexp.compile below 5%"); strings.Contains(first, "# Not decided yet: ") != want {
 			t.Errorf("%d samples: want a line that it is not decided: %t\n%s", samples, want, w.out.String())
 		}
 	}
@@ -439,7 +439,7 @@ func TestSuggestionIsTight(t *testing.T) {
 	if status := run(t.Context(), []string{"suggest", "healthy.pprof"}, nil, &suggested, &out); status != exitKept {
 		t.Fatalf("suggest: %d, %s", status, out.String())
 	}
-	if want := "\nno function above 20% cumulative except main.report, main.load when"; !strings.Contains(suggested.String(), want) {
+	if want := "\ncpu-functions: no function above 20% cumulative except main.report, main.load when"; !strings.Contains(suggested.String(), want) {
 		t.Errorf("expected %q, found\n%s", want, suggested.String())
 	}
 	put(t, "suggested.txt", suggested.String())

@@ -54,7 +54,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	about := w.about(w.facts.Kind)
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
-		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or for longer (-seconds)", about, leastSamples)
+		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or give several profiles, which are added up", about, leastSamples)
 	}
 	fmt.Fprintf(&w.out, "# %s.\n", about)
 	w.suggest()
@@ -118,12 +118,12 @@ func (w *writer) suggest() {
 		w.when = fmt.Sprintf(" when process above %v cores", gate)
 	}
 	// These come first, because they say what the faults are.
-	w.common("regexp.compile", 5, "Expressions are compiled once, not in each request")
-	w.common(`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
-	w.common("gc", 25, "Garbage that need not be made. A guard counts less of it than a profile shows")
+	w.common("compile", "regexp.compile", 5, "Expressions are compiled once, not in each request")
+	w.common("print", `/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
+	w.common("garbage", "gc", 25, "Garbage that need not be made. A guard counts less of it than a profile shows")
 	// It is one budget, because a guard warns of a subject that is not linked into the program,
 	// and nearly all programs have something of this.
-	w.common(`/\bjson\.(Marshal)?Indent$|httputil\.Dump|go-spew|kr\/pretty|k0kubun\/pp|\/litter\.`+
+	w.common("dumps-and-pollers", `/\bjson\.(Marshal)?Indent$|httputil\.Dump|go-spew|kr\/pretty|k0kubun\/pp|\/litter\.`+
 		`|\bos\.(\(\*File\)\.)?Read(Dir|dir|dirnames)$|\b(filepath|fs)\.(Walk|WalkDir|Glob)$|\bnet\.Interface(s|Addrs)$/`,
 		5, "Indented JSON, dumps for debugging, and pollers that look for files and interfaces")
 	w.functions()
@@ -166,8 +166,9 @@ func lasts(r budget.Result) bool {
 }
 
 // common suggests a limit on a frequent fault: twice the measured share, and at least so many
-// percent. If the profile has a larger share than sound programs have, that is a fault.
-func (w *writer) common(subject string, least float64, why string) {
+// percent. If the profile has a larger share than sound programs have, that is a fault. Budgets
+// have names, because sentences are too long for metrics, and change with each function accepted.
+func (w *writer) common(name, subject string, least float64, why string) {
 	sentence := func(limit float64) string { return fmt.Sprintf("%s below %v%%%s", subject, limit, w.when) }
 	limit := least
 	r := w.judge(sentence(limit))
@@ -183,7 +184,7 @@ func (w *writer) common(subject string, least float64, why string) {
 		limit = max(least, 5*math.Ceil(40*r.Value))
 		w.undecided(w.judge(sentence(limit)))
 	}
-	fmt.Fprintln(&w.out, sentence(limit))
+	fmt.Fprintf(&w.out, "%s: %s\n", name, sentence(limit))
 }
 
 // functions suggests a limit for each function by itself: the lowest that lasts with few
@@ -214,7 +215,7 @@ func (w *writer) functions() {
 		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(&r.Offenders[0], r.Unit))
 	}
 	w.undecided(r)
-	fmt.Fprintln(&w.out, best.sentence)
+	fmt.Fprintf(&w.out, "%s-functions: %s\n", w.facts.Kind, best.sentence)
 }
 
 // undecided says above a budget if the profile does not decide it.
