@@ -251,7 +251,7 @@ func (p *phrasing) occurs(reason judge.Occurs) string {
 	f, none := p.finding, "none of "+p.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
-		return p.budget.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and may not at all"
+		return p.budget.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and must not at all"
 	case f.Verdict == evidence.Pass && p.budget.isCounted():
 		return p.budget.Subject + " shows in " + none
 	case f.Verdict == evidence.Pass:
