@@ -72,7 +72,7 @@ func (g *Guard) Handler() http.Handler {
 		g.page = web.New(web.Config{
 			Status:  func() any { return g.Status() },
 			Text:    func() string { return g.Status().text() },
-			Budgets: func() string { return g.inForce().set.String() },
+			Budgets: func() string { return g.inForce().set.String() + "\n" },
 			Dumps:   g.dumps.Load,
 			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
 			Capture: g.seams.capture, Running: g.active,

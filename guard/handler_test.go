@@ -154,7 +154,7 @@ func TestStatusText(t *testing.T) {
 	e.Warning = "of something"
 	got := webtest.Body(t, webtest.Ask(stillGuard(t, nil, e).Handler(), "GET", "/status.txt"))
 	at := 0
-	for _, want := range []string{"guard: running", "\nfiring: FAIL x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println\n"} {
+	for _, want := range []string{"guard: running\n", "\nfiring: FAIL x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println\n"} {
 		next := strings.Index(got[at:], want)
 		if next < 0 {
 			t.Fatalf("%q is not behind what comes before it:\n%s", want, got)
@@ -221,9 +221,13 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 	}
 	g := stillGuard(t, nil, entries...)
 	g.budgets.set = set
-	got, err := budget.Parse(webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/budgets")))
+	text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/budgets"))
+	got, err := budget.Parse(text)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		t.Error("the last line does not end, so nothing can be appended to it")
 	}
 	if diff := cmp.Diff(set, got); diff != "" {
 		t.Errorf("budgets (-want +got):\n%s", diff)

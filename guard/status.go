@@ -198,7 +198,7 @@ func (g *Guard) Status() Status {
 // text is the status in words: of each budget its state and its last result.
 func (s Status) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "guard: %s %s\n", s.State, s.Reason)
+	fmt.Fprintln(&b, strings.TrimSpace("guard: "+string(s.State)+" "+s.Reason))
 	for i := range s.Budgets {
 		of := &s.Budgets[i]
 		fmt.Fprintf(&b, "\n%s: %s\n", of.State, of.Result)

@@ -382,6 +382,7 @@ function flameGraph(f, marks) {
 
 (async () => {
   try {
+    document.getElementById("main").replaceChildren(el("p.dim", {role: "status"}, "Reading …"));
     const dump = location.pathname.match(/\/dumps\/([A-Za-z0-9._-]+)$/);
     await (dump ? dumpPage(dump[1]) : overview());
   } catch (error) {
