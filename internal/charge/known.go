@@ -110,7 +110,7 @@ func isGenerated(file string) bool {
 // Functions of Check and of the debug page are not: they run on goroutines of the host.
 const module = "github.com/profguard/profguard/"
 
-var own = [...]string{
+var ourPrefixes = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*source).",
 	"guard.start.", "guard.described.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
 	"internal/profiler.", "internal/dumps.",
@@ -251,7 +251,7 @@ func IsOurs(name string) bool {
 		return true
 	}
 	rest, found := strings.CutPrefix(name, module)
-	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
+	return found && slices.ContainsFunc(ourPrefixes[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
 // callsHost is the function through which profguard calls code of the program, and sinks are the
