@@ -31,7 +31,7 @@ func TestSuggested(t *testing.T) {
 	command, undecided := profguard(t), 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			healthy := windows(t, run{name, "small", ""}, "-windows", "2", "-cpu", "7s") // suggest takes 1,000 samples
+			healthy := windows(t, run{name, "small", ""}, "-windows", "2", "-cpu", "11s") // suggest takes 1,000 samples
 			planted := windows(t, run{name, "small", "regexp"})
 			budgets := suggested(t, command, healthy[0])
 			for _, tt := range []struct {
