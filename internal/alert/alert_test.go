@@ -207,6 +207,7 @@ func TestStories(t *testing.T) {
 		{"proof within the zone is none of one function", lasting, "EEEEZZ", "pppfff"},
 		{"it is of all of them", each, "EEEEZ", "pppfo"},
 		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfu"},
+		{"what windows in a row have shown does not end for lack of proof", growth, "ffffffffbb", "pppppppfff"},
 		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
 		{"growth does not end where nothing was measured", growth, "GGGGnnb", "pppfffu"},
 		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppopppppf"},
@@ -218,6 +219,27 @@ func TestStories(t *testing.T) {
 		if got := s.play(tt.windows); got != tt.states {
 			t.Errorf("%s: windows %s, states %s, want %s", tt.name, tt.windows, got, tt.states)
 		}
+	}
+}
+
+// Windows in a row within the limit end an alert, unless hits may be hidden in them. If less else
+// runs in them than before, it takes more of them.
+func TestCalm(t *testing.T) {
+	rule := Lasting(every, window)
+	rule.AtOnce = true
+	needed := func(f Finding) (windows int) {
+		a, minute := Alert{}, 1.0
+		for ; minute < 10; minute++ {
+			a, _ = a.Next(at(minute, Finding{Window: fail, Value: 0.5, Samples: 100}), rule)
+		}
+		for ; a.State == Firing && windows < 50; windows++ {
+			a, _ = a.Next(at(minute+float64(windows), f), rule)
+		}
+		return windows
+	}
+	alike, less, hidden := needed(Finding{Samples: 50}), needed(Finding{Samples: 30}), needed(Finding{Samples: 50, Hidden: true})
+	if alike >= less || less >= 50 || hidden < 50 {
+		t.Errorf("%d windows, %d with less load, %d with hidden hits", alike, less, hidden)
 	}
 }
 
