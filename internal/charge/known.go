@@ -228,11 +228,14 @@ func isClone(name string) bool {
 
 // isNameless reports whether a text stands in the place of a name that is not known: nothing,
 // a file in brackets or <unknown> as the decoder writes it, or an address, as it is in profiles
-// of programs without symbols: 0x4a2b10, 7f3a10c2, shop+0x2b10, ??.
+// of programs without symbols: 0x4a2b10, 7f3a10c2, shop+0x2b10, shop!0x2b10, ??.
 func isNameless(name string) bool {
 	digits := strings.TrimPrefix(name, "0x")
+	at := strings.LastIndex(name, "0x")
 	switch {
-	case strings.Trim(name, " ?") == "", name[0] == '[', name[0] == '<', strings.Contains(name, "+0x"):
+	case strings.Trim(name, " ?") == "", name[0] == '[', name[0] == '<', strings.Trim(name, "()") == "unknown":
+		return true
+	case at > 0 && strings.IndexByte("+!@`", name[at-1]) >= 0:
 		return true
 	case strings.Trim(digits, "0123456789abcdefABCDEF") == "":
 		return digits != name || '0' <= name[0] && name[0] <= '9'

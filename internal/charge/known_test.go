@@ -64,6 +64,7 @@ func TestNameless(t *testing.T) {
 	for name, want := range map[string]bool{
 		"": true, " ": true, "??": true, "<unknown>": true, "[libc.so.6]": true, "[[vdso]]": true, "[unknown]": true,
 		"0x4a2b10": true, "0xabcdef": true, "7f3a10c2": true, "shop+0x2b10": true,
+		"unknown": true, "(unknown)": true, "shop!0x2b10": true, "shop`0x2b10": true, "libc.so.6@0x7f3a10": true, "unknownHost": false, "acme.(*Pool).at0x10": false,
 		"main.main": false, "add": false, "facade": false, "9fans.net/go/acme.Open": false, "memeqbody": false, "core::hot": false,
 		"type:.eq.main.T": false, "main.F[go.shape.int]": false, "0x": true,
 	} {
