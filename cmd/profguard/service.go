@@ -104,6 +104,16 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 	if failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
 		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", failed)
 	}
+	for _, r := range rules {
+		u, ok := unit.ParseWork(r.Per)
+		_, given := facts.Work[r.Per]
+		if !ok || given || failed != nil {
+			continue
+		}
+		if _, known := after.grown(before, u); !known {
+			fmt.Fprintf(s.err, "no counter %s in %s\n", r.Per, at.Redacted())
+		}
+	}
 	for _, in := range list {
 		in.facts = facts
 		in.facts.Kind = in.kind

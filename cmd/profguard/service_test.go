@@ -106,7 +106,7 @@ func TestCheckService(t *testing.T) {
 		{"all", true, []string{"-b", "service.txt"}, []string{"14 kept, 3 broken, 0 undecided", "samples of cpu in 1", "of allocs in 1", "of mutex in 1", "of block in 1", "of heap", "of goroutine"}, exitBroken},
 		{"without metrics", false, []string{"-b", "service.txt"}, []string{"no metrics: ", "/metrics answered 404 Not Found; -metrics says where they are", "9 kept, 2 broken, 6 undecided", "expected -figure rss=VALUE", "expected -work spins_total=COUNT"}, exitBroken},
 		{"what is given counts", true, []string{"-budget", "rss below 1GiB", "-figure", "rss=1e15"}, []string{"1 broken"}, exitBroken},
-		{"no such unit", true, []string{"-budget", "process below 1s per requests_total"}, []string{"expected -work requests_total=COUNT"}, exitUndecided},
+		{"no such unit", true, []string{"-budget", "process below 1s per requests_total"}, []string{"no counter requests_total in ", "expected -work requests_total=COUNT"}, exitUndecided},
 		{"no such label", true, []string{"-budget", `process below 1s per spins_total{code="500"}`}, []string{"was done"}, exitUndecided},
 		{"no such profile", true, []string{"-budget", "goroutines below 100000", "-budget", "no goroutine leaked"}, []string{" 0 broken, "}, -1},
 	} {
