@@ -196,11 +196,11 @@ func testStates(t *testing.T, browser context.Context) {
 	server := statusServer(t, s)
 	v := openTab(t, browser, server.URL)
 	v.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")))
-	type look struct{ Name, State, Badge, Bar, Measure, Text string }
+	type look struct{ Name, State, Badge, Bar, Draw, Measure, Text string }
 	rows := get(t, v, chromedp.Evaluate[[]look](`[...document.querySelectorAll("details.budget")].map(e => {
   const badge = e.querySelector(".badge"), bar = e.querySelector(".bar .value"), c = getComputedStyle(badge);
   return {Name: e.querySelector(".sentence strong").textContent.trim(), State: badge.textContent, Badge: c.backgroundColor + c.boxShadow,
-    Bar: bar ? getComputedStyle(bar).fill : "", Measure: e.querySelector(".measure").textContent, Text: e.textContent};
+    Bar: bar ? getComputedStyle(bar).fill : "", Draw: e.querySelector(".draw").textContent, Measure: e.querySelector(".measure").textContent, Text: e.textContent};
 })`))
 	shoot(t, v)
 	v.check(t)
@@ -222,6 +222,9 @@ func testStates(t *testing.T, browser context.Context) {
 		above := strings.HasPrefix(r.Name, "above")
 		if r.Name != "kept" && r.Bar == kept || above != strings.Contains(r.Measure, "above limit") {
 			t.Errorf("%s: %s, its bar is %q as of the one that is kept %q; it says %q", r.Name, r.State, r.Bar, kept, r.Measure)
+		}
+		if r.Draw != "" {
+			t.Errorf("%s: it says %q where the bar is", r.Name, r.Draw)
 		}
 		if r.Name == "above-kept" && !strings.Contains(r.Text, "All windows together prove that the budget is kept.") {
 			t.Errorf("%s does not say why it is ok: %s", r.Name, r.Text)

@@ -145,7 +145,7 @@ const sentence = b => b.result.budget.startsWith(b.name + ": ") ? b.result.budge
 // budget shows where a budget stands: now, or then when a dump was taken.
 function budget(b, then) {
   const r = b.result, fresh = r.reason || r.verdict !== "inconclusive", named = b.name !== r.budget;
-  const judged = r.verdict !== "inconclusive" || r.value || r.high;
+  const judged = r.verdict !== "inconclusive" || r.value !== 0 || r.high !== 0;
   const open = then || b.state === "firing" || b.state === "pending" || b.warning, state = b.state.replace(" ", "-");
   const over = judged && r.limit > 0 && r.value > r.limit;
   return el("details.budget.b-" + state, {open: !!open},
