@@ -3,8 +3,7 @@ package check
 import (
 	"time"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -31,9 +30,7 @@ func (r *run) afterwards() {
 	}
 	for kind, of := range r.byKind(r.plan.states) {
 		liveHeap() // a profile of memory is as of the last collection
-		p := work.Take(kind)
-		work.WithoutOurs(p)
-		r.judge(of, p, r.facts(kind, time.Since(r.begun), nil))
+		r.judge(of, work.WithoutOurs(work.Take(kind)), r.facts(kind, time.Since(r.begun), nil))
 	}
 }
 
@@ -50,7 +47,7 @@ func (r *run) judgeFigures() {
 	heap := liveHeap() // first, because the cost of a running collection is counted when it ends
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = heap
-	r.judge(r.plan.figures, &profile.Profile{}, f)
+	r.judge(r.plan.figures, &decode.Table{Symbols: new(decode.Symbols)}, f)
 	for _, i := range r.plan.figures {
 		// In a process that hardly does anything, Check's own garbage is a large part. The
 		// time in which the process waited for a core does not count as idle.
@@ -80,8 +77,8 @@ func (r *run) judgeLeaks() {
 	left := work.Settled(r.id, wait, r.latest)
 	// The budget is about a profile that few runtimes have. The goroutines that are left
 	// take its place.
-	for _, t := range left.SampleType {
-		t.Type = kinds.GoroutineLeak
+	for i := range left.Types {
+		left.Types[i].Type = kinds.GoroutineLeak
 	}
 	r.judge(r.plan.leaks, left, r.facts(kinds.GoroutineLeak, 0, nil))
 	for _, i := range r.plan.leaks {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
@@ -44,15 +41,12 @@ func (r *run) loadBaseline() (problem string) {
 		return fmt.Sprintf("open the baseline: %v; %s", err, refresh)
 	}
 	defer f.Close()
-	p, err := profile.Parse(f)
-	if err == nil {
-		r.base, err = new(decode.Decoder).Profile(p)
-	}
+	r.base, err = new(decode.Decoder).Decode(f)
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
 	r.baseWork = map[string]float64{}
-	for _, c := range p.Comments {
+	for _, c := range r.base.Comments() {
 		if text, ok := strings.CutPrefix(c, baselineComment); ok {
 			name, n := unit.CutCount(text)
 			r.baseWork[name], _ = strconv.ParseFloat(n, 64)
@@ -85,14 +79,13 @@ func (r *run) writeBaseline() (problem string) {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
 			r.cpu.blocks.Samples(), least)
 	}
-	p := r.judged["cpu"]
-	p.Comments = []string{toolchainComment + toolchain()}
+	comments := []string{toolchainComment + toolchain()}
 	for _, name := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
-		p.Comments = append(p.Comments, fmt.Sprintf("%s%s=%v", baselineComment, name, r.cpu.all.work[name]))
+		comments = append(comments, fmt.Sprintf("%s%s=%v", baselineComment, name, r.cpu.all.work[name]))
 	}
 	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
 	if err == nil {
-		err = saveProfile(r.BaselineFile, p)
+		err = os.WriteFile(r.BaselineFile, r.judged["cpu"].Encode(comments...), 0o644)
 	}
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
@@ -100,12 +93,4 @@ func (r *run) writeBaseline() (problem string) {
 	r.notes = append(r.notes, fmt.Sprintf("%s holds %d samples of %s now, of %d that a check takes if it has the time, and growth was not judged",
 		r.BaselineFile, r.cpu.blocks.Samples(), unit.Plural(r.worker.Calls.Load(), "call"), r.baseline))
 	return ""
-}
-
-func saveProfile(path string, p *profile.Profile) error {
-	var data bytes.Buffer
-	if err := p.Write(&data); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data.Bytes(), 0o644)
 }

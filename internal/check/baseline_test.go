@@ -19,9 +19,9 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		{"another", "go1.25.1 plan9/386", "was made by go1.25.1 plan9/386, this is " + toolchain()},
 	} {
 		p := folded.Must("cpu 10s\nmain.main;main.work 1000\n")
-		p.Comments = []string{baselineComment + "call=100", toolchainComment + test.made}
 		path := filepath.Join(t.TempDir(), "base.pprof")
-		if err := saveProfile(path, p); err != nil {
+		data := tableOf(p).Encode(baselineComment+"call=100", toolchainComment+test.made)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r := &run{Config: Config{BaselineFile: path}, rules: rulesOf(t, budget.Must("process grows below 10% per call"))}
@@ -71,7 +71,7 @@ func TestBaselineSize(t *testing.T) {
 // Where most samples are missing, the baseline would be of chance.
 func TestBaselineUnsampled(t *testing.T) {
 	r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
-	r.BaselineFile, r.judged["cpu"] = filepath.Join(t.TempDir(), "unsampled"), folded.Must("cpu 10s\nmain.main 1000\n")
+	r.BaselineFile, r.judged["cpu"] = filepath.Join(t.TempDir(), "unsampled"), tableOf(folded.Must("cpu 10s\nmain.main 1000\n"))
 	c.cover = coverage{cpu: 10 * time.Second, samples: 12}
 	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, and 10s of CPU should have about 1000") {
 		t.Error(problem)

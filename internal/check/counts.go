@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -327,12 +326,12 @@ func (r *run) nameUsers(i int) {
 		}
 	}
 	if !isCPU(r.rules[i]) {
-		before := cumulative(kinds.Allocs)
+		before := work.Totals(cumulative(kinds.Allocs))
 		show()
 		r.name(i, work.Gained(before, cumulative(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
 		return
 	}
-	var p *profile.Profile
+	var p *decode.Table
 	var err error
 	var sampling sync.WaitGroup
 	sampling.Go(func() { p, err = work.Sampled(r.parent(), showTime) })
@@ -340,6 +339,5 @@ func (r *run) nameUsers(i int) {
 	if sampling.Wait(); err != nil {
 		return // there are no offenders
 	}
-	work.WithoutOurs(p)
-	r.name(i, p, r.facts(kinds.CPU, showTime, nil))
+	r.name(i, work.WithoutOurs(p), r.facts(kinds.CPU, showTime, nil))
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -38,22 +36,23 @@ const (
 	leastTime = 2 * time.Second
 )
 
-// A span is some time, with its profiles and the amount of work in it.
+// A span is some time, with the sum of its profiles and the amount of work in it.
 type span struct {
-	profiles []*profile.Profile
-	elapsed  time.Duration
-	work     map[string]float64 // by unit
+	sum     *decode.Merger // nil without a profile
+	elapsed time.Duration
+	work    map[string]float64 // by unit
 }
 
-func (s *span) add(p *profile.Profile, elapsed time.Duration, work map[string]float64) {
-	if s.work == nil {
-		s.work = map[string]float64{}
+// add adds a profile, with the names of d.
+func (s *span) add(d *decode.Decoder, t *decode.Table, elapsed time.Duration, work map[string]float64) error {
+	if s.sum == nil {
+		s.sum, s.work = d.Merger(), map[string]float64{}
 	}
-	s.profiles = append(s.profiles, p)
 	s.elapsed += elapsed
 	for unit, n := range work {
 		s.work[unit] += n
 	}
+	return s.sum.Add(t)
 }
 
 // A cpuPhase collects the CPU profile of work, and judges it block by block.
@@ -79,7 +78,7 @@ func (r *run) newCPUPhase() *cpuPhase {
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
-	return &cpuPhase{blocks: blocks, last: r.done()}
+	return &cpuPhase{blocks: blocks, last: r.done(), unlabelled: unlabelled{}}
 }
 
 // repeatWork repeats work until the budgets that are judged over time are decided, and for at
@@ -184,11 +183,6 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 	}
 	c.cover.cpu += w.CPU
 	c.cover.samples += table.Count()
-	p, err := profile.ParseData(w.Bytes())
-	if err != nil {
-		c.broken = err
-		return
-	}
 	// Between two windows the profiler is off for some milliseconds. The work of that time
 	// has no samples and is left out.
 	seen := min(1, w.Elapsed.Seconds()/now.At.Sub(before.At).Seconds())
@@ -196,7 +190,9 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 	for unit := range done {
 		done[unit] *= seen
 	}
-	c.group.add(p, w.Elapsed, done)
+	if c.broken = c.group.add(&c.decoder, table, w.Elapsed, done); c.broken != nil {
+		return
+	}
 	if r.awaitsUnit(c.group) || r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual) {
 		return // a block has at least one whole call, and one of each unit
 	}
@@ -220,33 +216,39 @@ func (r *run) awaitsUnit(block span) bool {
 func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
-	p := work.Merged(g.profiles...)
-	others := work.ByRoot(p, r.id)
-	c.unlabelled = append(c.unlabelled, others)
-	c.relabelled += work.OfRoots(others)[r.worker.LostRoot()]
-	work.KeepLabelled(p, r.id)
-	c.loop += work.Cut(p)
-	if err := c.blocks.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
+	t := g.sum.Table()
+	others := work.ByRoot(t, r.id)
+	for root := range others {
+		if err := c.unlabelled.add(root, work.OfRoot(t, r.id, root)); err != nil {
+			return err
+		}
+	}
+	c.relabelled += others[r.worker.LostRoot()]
+	own, loop := work.Cut(work.KeepLabelled(t, r.id))
+	c.loop += loop
+	if err := c.blocks.Add(own, r.facts("cpu", g.elapsed, g.work)); err != nil {
 		return err
 	}
-	c.all.add(p.Compact(), g.elapsed, g.work)
-	return nil
+	if r.onBlock != nil {
+		r.onBlock(own)
+	}
+	return c.all.add(&c.decoder, own, g.elapsed, g.work)
 }
 
 func (c *cpuPhase) results(r *run) error {
-	if c.broken == nil && len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
+	if c.broken == nil && c.all.sum == nil && c.group.sum != nil {
 		c.broken = c.flush(r) // a part of a block is better than none, if the first call took longer than all windows
 	}
 	if c.broken != nil {
 		return c.broken
 	}
-	if len(c.all.profiles) == 0 {
+	if c.all.sum == nil {
 		for _, i := range r.plan.cpu {
 			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: judge.NoWindow{Why: c.lost}}}
 		}
 		return nil
 	}
-	p := work.Merged(c.all.profiles...)
+	p := c.all.sum.Table()
 	r.judged["cpu"] = p
 	findings, err := c.blocks.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
 	if err != nil {

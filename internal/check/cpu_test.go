@@ -41,6 +41,23 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 	return p
 }
 
+// tableOf and merged are profiles as a check has them, and as a test gives them to it.
+func tableOf(p *profile.Profile) *decode.Table {
+	table, err := new(decode.Decoder).Profile(p)
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
+
+func merged(profiles ...*profile.Profile) *profile.Profile {
+	p, err := profile.Merge(profiles)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // calledWork is the work of checks that make no call, and replayedWork its name.
 func calledWork(context.Context) {}
 
@@ -49,7 +66,7 @@ const replayedWork = checkPackage + ".calledWork"
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", calledWork), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
+	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", calledWork), id: "ours", outcomes: unreached(len(set)), judged: map[string]*decode.Table{}}
 	t.Cleanup(func() { r.worker.Stop(0, 0) })
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
@@ -74,7 +91,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent",
 		"runtime below 20%") // interrupts are no work of the runtime
 	blocks := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
-	c := &cpuPhase{blocks: blocks}
+	c := &cpuPhase{blocks: blocks, unlabelled: unlabelled{}}
 	r := &run{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
@@ -83,12 +100,11 @@ func TestBlocksAreOfWork(t *testing.T) {
 		append([]string{"example.com/shop.rest", "example.com/shop.TestIt.func1"}, base...),
 		base)
 	others := labelledProfile("others", 50, append([]string{"example.com/other.work", "example.com/other.TestIt.func1"}, base...))
-	both, err := profile.Merge([]*profile.Profile{ours, others})
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := tableOf(merged(ours, others))
 	for range 60 {
-		c.group.add(both, block, nil)
+		if err := c.group.add(&c.decoder, both, block, nil); err != nil {
+			t.Fatal(err)
+		}
 		if err := c.flush(r); err != nil {
 			t.Fatal(err)
 		}

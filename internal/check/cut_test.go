@@ -1,12 +1,12 @@
 package check
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -19,16 +19,15 @@ func TestFault_79_InterruptedCut(t *testing.T) {
 	const sentence = "fmt.Sprintf below 5% in main.serve"
 	for frames, want := range map[int]evidence.Verdict{64: evidence.Inconclusive, 63: evidence.Pass} { // with the interrupt
 		blocks := judge.NewBlocks(rulesOf(t, budget.Must(sentence)), evidence.Options{})
-		var all []*profile.Profile
+		var all decode.Merger
 		for range 60 {
 			p := folded.Must("cpu 100ms\n" + strings.Repeat("main.walk;", frames-3) + "fmt.Sprintf;runtime.asyncPreempt;runtime.asyncPreempt2 2\nmain.serve;main.rest 8\n")
-			work.Cut(p)
-			if err := blocks.Add(p, judge.Facts{Kind: "cpu", Live: true}); err != nil {
+			own, _ := work.Cut(tableOf(p))
+			if err := errors.Join(blocks.Add(own, judge.Facts{Kind: "cpu", Live: true}), all.Add(own)); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, p)
 		}
-		findings, err := blocks.Close(work.Merged(all...), judge.Facts{Kind: "cpu", Live: true})
+		findings, err := blocks.Close(all.Table(), judge.Facts{Kind: "cpu", Live: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/process"
 )
 
 // A fakeTB is a test that is allowed to fail.
 type fakeTB struct {
+	onBlock  func(*decode.Table)
 	name     string
 	deadline time.Time
 	temp     string // for profiles of checks that fail
@@ -141,7 +143,7 @@ func tryCheckAs(f *fakeTB, c Config, budgets budget.Set, work func(context.Conte
 		out.run, out.problem = newRun(c, f, budgets, work)
 		if out.problem == "" {
 			out.run.test.short = false // the tests of -short say so
-			out.run.temp = f.temp
+			out.run.temp, out.run.onBlock = f.temp, f.onBlock
 			if f.baseline > 0 {
 				out.run.baseline = f.baseline
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 )
 
 var (
@@ -99,12 +100,22 @@ func runCell(t *testing.T, x, limit float64) cell {
 	for range *fidelitySide {
 		wg.Go(func() {
 			for i := range next {
-				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i), temp: temp}, Config{Max: *fidelityMax}, set,
+				var seen strings.Builder // the guilty and all samples of each block
+				out := tryCheckAs(&fakeTB{onBlock: func(block *decode.Table) {
+					guilty := int64(0)
+					for s := range block.Each() {
+						leaf := block.Locations[s.Locations[0]]
+						if block.Symbols.Name(block.Lines[leaf.LineLo].Name) == checkPackage+".burnGuilty" {
+							guilty += s.Values[0]
+						}
+					}
+					fmt.Fprintf(&seen, " %d/%d", guilty, block.Count())
+				}, name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i), temp: temp}, Config{Max: *fidelityMax}, set,
 					func(context.Context) { mix(share) })
 				mu.Lock()
 				v := out.verdict()
 				c.count[v]++
-				c.keep(t, x, limit, v, out)
+				c.keep(t, x, limit, v, out, seen.String())
 				if (x < 1) != (v == "pass") {
 					t.Logf("%v times the limit, %s: %s", x, v, out.text())
 				}
@@ -127,21 +138,11 @@ func runCell(t *testing.T, x, limit float64) cell {
 // keep appends a line to the file of streams: under which conditions, at how
 // many times which limit, the verdict, and the guilty and all samples of each
 // window.
-func (c *cell) keep(t *testing.T, x, limit float64, verdict string, out checked) {
+func (c *cell) keep(t *testing.T, x, limit float64, verdict string, out checked, seen string) {
 	if *fidelityFile == "" || out.run == nil || out.run.cpu == nil {
 		return
 	}
-	line := fmt.Sprintf("%s %g %g %s %.1f", conditions(), x, limit, verdict, time.Since(out.run.begun).Seconds())
-	for _, p := range out.run.cpu.all.profiles {
-		var guilty, all int64
-		for _, s := range p.Sample {
-			all += s.Value[0]
-			if s.Location[0].Line[0].Function.Name == checkPackage+".burnGuilty" {
-				guilty += s.Value[0]
-			}
-		}
-		line += fmt.Sprintf(" %d/%d", guilty, all)
-	}
+	line := fmt.Sprintf("%s %g %g %s %.1f%s", conditions(), x, limit, verdict, time.Since(out.run.begun).Seconds(), seen)
 	f, err := os.OpenFile(*fidelityFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Error(err)

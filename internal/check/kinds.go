@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -21,15 +20,15 @@ const firstLook = 250 * time.Millisecond
 
 // A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.
 type kindsPhase struct {
-	before map[string]*profile.Profile
+	before map[string]*decode.Totals
 	start  work.Done
 	next   time.Duration
 }
 
 func (r *run) newKindsPhase() *kindsPhase {
-	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
+	k := &kindsPhase{before: map[string]*decode.Totals{}, start: r.done(), next: firstLook}
 	for kind := range r.byKind(r.plan.profiles) {
-		k.before[kind] = cumulative(kind)
+		k.before[kind] = work.Totals(cumulative(kind))
 	}
 	return k
 }
@@ -45,7 +44,7 @@ func (r *run) byKind(indices []int) map[string][]int {
 }
 
 // cumulative takes a profile of everything since the process started.
-func cumulative(kind string) *profile.Profile {
+func cumulative(kind string) *decode.Table {
 	if kinds.Of(kind).Sampling == kinds.Memory {
 		process.Force(1) // the profile is as of the last collection
 	}
@@ -70,7 +69,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without
 		// any event.
-		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastTime)
+		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Samples) == 0 || r.records(kind)) && (last || after >= leastTime)
 		for _, i := range open {
 			f := &r.outcomes[i].Finding
 			_, failed := f.Reason.(judge.Failed)

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -212,7 +211,7 @@ func TestNoContention(t *testing.T) {
 		worker: work.New(t.Context(), "ours", nil), first: process.Read()}
 	r.rules = rulesOf(t, r.set)
 	r.plan, _ = planOf(r.set, r.rules, Config{})
-	r.outcomes, r.judged = unreached(len(r.set)), map[string]*profile.Profile{}
+	r.outcomes, r.judged = unreached(len(r.set)), map[string]*decode.Table{}
 	k := r.newKindsPhase()
 	r.worker.Calls.Add(12)
 	k.look(r, firstLook, false)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/work"
@@ -97,9 +98,9 @@ func openStreams(path string) (map[streamCell]*recording, error) {
 }
 
 // A mixer makes profiles of mix, each from how many samples it is to have.
-type mixer map[sampled]*profile.Profile
+type mixer map[sampled]*decode.Table
 
-func (m mixer) profile(w sampled) *profile.Profile {
+func (m mixer) profile(w sampled) *decode.Table {
 	if p := m[w]; p != nil {
 		return p
 	}
@@ -131,9 +132,8 @@ func (m mixer) profile(w sampled) *profile.Profile {
 		}
 		p.Sample = append(p.Sample, sample)
 	}
-	work.Cut(p)
-	m[w] = p
-	return p
+	m[w], _ = work.Cut(tableOf(p))
+	return m[w]
 }
 
 // judge gives windows to a trial until it has decided, or most of them.

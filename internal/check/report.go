@@ -13,16 +13,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
-	"github.com/profguard/profguard/internal/work"
 )
 
 // A report is the result of a check.
@@ -30,7 +28,7 @@ type report struct {
 	results []reported
 	took    time.Duration
 	calls   int64
-	sampled *profile.Profile // the CPU samples of work, nil if none were taken
+	sampled *decode.Table // the CPU samples of work, nil if none were taken
 	notes   []string
 	short   bool     // an undecided budget does not fail the test
 	bench   bool     // a benchmark, which takes as long as -benchtime says
@@ -111,13 +109,13 @@ func (r *run) save(results []reported) (said []string) {
 	})
 	for _, kind := range slices.Sorted(maps.Keys(r.judged)) {
 		failed := func(o reported) bool { return o.kind == kind && o.Verdict == budget.Fail }
-		if len(r.judged[kind].Sample) == 0 || !slices.ContainsFunc(results, failed) {
+		if len(r.judged[kind].Samples) == 0 || !slices.ContainsFunc(results, failed) {
 			continue
 		}
 		dir, err := artifactDir()
 		path := filepath.Join(dir, kind+".pprof")
 		if err == nil {
-			err = saveProfile(path, r.judged[kind])
+			err = os.WriteFile(path, r.judged[kind].Encode(), 0o644)
 		}
 		text := fmt.Sprintf("the whole %s profile:\n  go tool pprof -http=: %s", kind, path)
 		if err != nil {
@@ -219,7 +217,7 @@ func (rep *report) String() string {
 	}
 	facts := []string{unit.Plural(len(rep.results), "budget"), rep.took.Round(100 * time.Millisecond).String(), unit.Plural(rep.calls, "call") + " of work"}
 	if rep.sampled != nil {
-		facts = append(facts, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
+		facts = append(facts, unit.Plural(rep.sampled.Count(), "CPU sample"))
 	}
 	if rep.busy != "" && slices.ContainsFunc(rep.results, func(o reported) bool { return o.Verdict == budget.Inconclusive && o.cause == noTime }) {
 		facts = append(facts, rep.busy)

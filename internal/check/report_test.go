@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -71,10 +72,10 @@ func TestCheckReport(t *testing.T) {
 		"no goroutine leaked",
 	)
 	p := shopProfile()
-	work.Cut(p)
+	own, _ := work.Cut(tableOf(p))
 	rules := rulesOf(t, set)
 	outcomes := []reported{{Result: budget.Result{Budget: set[3]}, rule: rules[3]}}
-	results, err := set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
+	results, err := set[:3].JudgeReader(bytes.NewReader(own.Encode()), budget.Facts{Kind: "cpu", Module: "example.com/shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestCheckReport(t *testing.T) {
 		outcomes = append(outcomes, reported{Result: res, rule: rules[i]})
 	}
 	rep := report{
-		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
+		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: own,
 		notes: []string{"the baseline was made by go1.26.0"},
 		saved: []string{"the whole cpu profile:\n  go tool pprof -http=: /tmp/profguard-check-1/cpu.pprof", "the goroutine profile was not saved: disk full"},
 	}
@@ -97,7 +98,7 @@ func TestCheckReportSamples(t *testing.T) {
 		if got, _, _ := strings.Cut(rep.String(), "\n"); got != want {
 			t.Errorf("%q, expected %q", got, want)
 		}
-		rep.sampled = shopProfile()
+		rep.sampled = tableOf(shopProfile())
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
@@ -44,9 +42,9 @@ type run struct {
 	worker   *work.Worker
 	first    process.Snapshot
 
-	outcomes []outcome                   // by budget
-	notes    []string                    // for the report
-	judged   map[string]*profile.Profile // by kind, the profile that budgets were judged by
+	outcomes []outcome                // by budget
+	notes    []string                 // for the report
+	judged   map[string]*decode.Table // by kind, the profile that budgets were judged by
 
 	unlabelled map[string]int64 // goroutines without the label after the first call, by their roots
 	started    int64            // goroutines of work after the first call
@@ -56,9 +54,11 @@ type run struct {
 	look       usage // what a look at the goroutines takes
 	mem        runtime.MemStats
 
+	onBlock func(*decode.Table) // in tests, sees each block of work
+
 	cpu   *cpuPhase
-	peak  *profile.Profile // the goroutines of work at the time when there were most
-	usual time.Duration    // the duration of a call; 0 until a call has returned
+	peak  *decode.Table // the goroutines of work at the time when there were most
+	usual time.Duration // the duration of a call; 0 until a call has returned
 }
 
 // An outcome is what was found about a budget, with the cause of an inconclusive finding.
@@ -83,7 +83,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		Config: c, t: t, call: call,
 		test:     currentTestRun(),
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
-		judged:   map[string]*profile.Profile{},
+		judged:   map[string]*decode.Table{},
 		baseline: baselineSamples,
 	}
 	r.bench, _ = t.(tbBenchmark)
@@ -178,7 +178,7 @@ func (r *run) do() (problem string) {
 		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
 	}
 	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and not needed any more
-		r.cpu.all.profiles, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
+		r.cpu.all.sum, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
 	}
 	r.afterwards()
 	return r.report()
@@ -226,7 +226,7 @@ func (r *run) phases() (problem string) {
 		}
 	}
 	if back {
-		r.usual, r.started = time.Since(start), work.Samples(work.Goroutines(r.id))
+		r.usual, r.started = time.Since(start), work.Goroutines(r.id).Count()
 		r.limitGoroutines()
 		r.count()
 		r.judgeLevels()
@@ -318,7 +318,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 		Figures: map[string]float64{"goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS)},
 	}
 	if r.peak != nil {
-		f.Figures["goroutines"] = float64(work.Samples(r.peak))
+		f.Figures["goroutines"] = float64(r.peak.Count())
 	}
 	if used.GCKnown {
 		f.Figures["gc"] = used.GC
@@ -334,25 +334,22 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 }
 
 // judge judges some budgets, by their indices, by a profile.
-func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
-	r.judged[facts.Kind] = p
-	for n, f := range judged(part(r.rules, indices), p, facts) {
+func (r *run) judge(indices []int, t *decode.Table, facts judge.Facts) {
+	r.judged[facts.Kind] = t
+	for n, f := range judged(part(r.rules, indices), t, facts) {
 		r.outcomes[indices[n]] = outcome{Finding: f, kind: facts.Kind}
 	}
 }
 
 // name makes the largest functions of a profile the offenders of a budget.
-func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
-	r.judged[facts.Kind] = p
+func (r *run) name(i int, t *decode.Table, facts judge.Facts) {
+	r.judged[facts.Kind] = t
 	largest := judge.Largest(facts.Kind, r.rules[i].Dimension)
-	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, p, facts)[0].Offenders, facts.Kind
+	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, t, facts)[0].Offenders, facts.Kind
 }
 
-func judged(rules []judge.Rule, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
-	t, err := new(decode.Decoder).Profile(p)
-	if err == nil {
-		findings, err = judge.New(rules).Table(context.Background(), t, facts)
-	}
+func judged(rules []judge.Rule, t *decode.Table, facts judge.Facts) []judge.Finding {
+	findings, err := judge.New(rules).Table(context.Background(), t, facts)
 	if err != nil {
 		return judge.Unjudged(len(rules), err)
 	}

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -25,7 +24,7 @@ func (r *run) levelOf(subject string) float64 {
 	}
 	// Until three looks, at least 1 ms apart, show no change; for 100 ms at most.
 	left := work.Settled(r.id, 7*time.Millisecond, time.Now().Add(100*time.Millisecond))
-	return float64(work.Samples(left))
+	return float64(left.Count())
 }
 
 // judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more
@@ -36,7 +35,7 @@ func (r *run) judgeLevels() {
 	}
 	calls := r.pace()
 	series := make([][]float64, len(r.set))
-	var before *profile.Profile // of the heap, at the first level
+	var before *decode.Totals // of the heap, at the first level
 	for n := 0; n < mostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
@@ -45,7 +44,7 @@ func (r *run) judgeLevels() {
 			series[i] = append(series[i], r.levelOf(r.rules[i].Subject))
 		}
 		if n == 0 {
-			before = work.Take(kinds.Heap)
+			before = work.Totals(work.Take(kinds.Heap))
 		}
 	}
 	for _, i := range r.plan.steady {
@@ -56,7 +55,7 @@ func (r *run) judgeLevels() {
 
 // nameGrown finds the offenders of a budget that failed: by the goroutines that are left, or
 // by the heap's samples that have come since the first level.
-func (r *run) nameGrown(i int, before *profile.Profile) {
+func (r *run) nameGrown(i int, before *decode.Totals) {
 	if r.outcomes[i].Verdict != evidence.Fail {
 		return
 	}
@@ -64,7 +63,7 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	if r.rules[i].Subject == "heap" {
 		kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
 	}
-	if len(p.Sample) > 0 { // or else there are no offenders
+	if len(p.Samples) > 0 { // or else there are no offenders
 		r.name(i, p, r.facts(kind, 0, nil))
 	}
 }

@@ -76,7 +76,7 @@ func (r *run) unfinished(d time.Duration, cores float64, alone bool) (x rest) {
 // may leave them. It returns nil if not.
 func (r *run) waiting() *judge.StillRunning {
 	left := work.Goroutines(r.id)
-	came := work.Samples(left) - r.started
+	came := left.Count() - r.started
 	if float64(came) < max(enough, waitingShare*float64(r.worker.Calls.Load())) {
 		return nil
 	}

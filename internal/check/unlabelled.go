@@ -5,8 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -25,24 +24,31 @@ const (
 	lostLeast = 100
 )
 
-// unlabelled are profiles of the samples without the label of this check, with their roots in its
-// place.
-type unlabelled []*profile.Profile
+// unlabelled are profiles of the samples without the label of this check, by their roots.
+type unlabelled map[string]*decode.Merger
+
+func (u unlabelled) add(root string, t *decode.Table) error {
+	if u[root] == nil {
+		u[root] = new(decode.Merger)
+	}
+	return u[root].Add(t)
+}
+
+func (u unlabelled) samples(root string) int64 { return u[root].Table().Count() }
 
 // busiest lists the roots with enough samples to be looked at.
 func (u unlabelled) busiest() []string {
-	samples := work.OfRoots(u...)
-	roots := slices.SortedFunc(maps.Keys(samples), func(a, b string) int {
-		return cmp.Or(cmp.Compare(samples[b], samples[a]), cmp.Compare(a, b))
+	roots := slices.SortedFunc(maps.Keys(u), func(a, b string) int {
+		return cmp.Or(cmp.Compare(u.samples(b), u.samples(a)), cmp.Compare(a, b))
 	})
-	return slices.DeleteFunc(roots, func(root string) bool { return samples[root] < enough })
+	return slices.DeleteFunc(roots, func(root string) bool { return u.samples(root) < enough })
 }
 
 // of are the samples of some roots.
 func (u unlabelled) of(roots ...string) judge.Others {
-	others, samples := judge.Others{Roots: roots}, work.OfRoots(u...)
+	others := judge.Others{Roots: roots}
 	for _, root := range roots {
-		others.Samples += samples[root]
+		others.Samples += u.samples(root)
 	}
 	return others
 }
@@ -56,10 +62,15 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 	if len(roots) == 0 {
 		return changed
 	}
-	p := work.Merged(c.unlabelled...)
-	work.KeepLabelled(p, roots...)
-	p = work.Merged(append(c.all.profiles, p)...)
-	for n, f := range judged(part(r.rules, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
+	sum := c.decoder.Merger()
+	err := sum.Add(c.all.sum.Table())
+	for _, root := range roots {
+		err = cmp.Or(err, sum.Add(c.unlabelled[root].Table()))
+	}
+	if err != nil {
+		return changed // there are more stacks than are judged
+	}
+	for n, f := range judged(part(r.rules, r.plan.cpu), sum.Table(), r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
 		raised := f.Verdict != evidence.Pass && f.Value > own.Value && mayExceed(r.rules[i], f)

@@ -79,7 +79,11 @@ func TestCheckServer(t *testing.T) {
 				t.Errorf("%s, and the text does not say %q:\n%s", got.verdict(), want, got.text())
 			}
 		}
-		if n := work.Samples(work.Merged(got.run.cpu.unlabelled...)); n > 2*lostLeast {
+		var n int64
+		for root := range got.run.cpu.unlabelled {
+			n += got.run.cpu.unlabelled.samples(root)
+		}
+		if n > 2*lostLeast {
 			t.Errorf("it was given up after %d samples without the label", n)
 		}
 	})
@@ -172,7 +176,7 @@ func judgedWindows(t *testing.T, sentence string, n int, p *profile.Profile) (*r
 	t.Helper()
 	r, c := replayed(t, budget.Must(sentence))
 	p.DurationNanos = block.Nanoseconds() // also after a merge
-	w := windowOf(t, p, min(block, time.Duration(10*work.Samples(p))*time.Millisecond))
+	w := windowOf(t, p, min(block, time.Duration(10*tableOf(p).Count())*time.Millisecond))
 	for range n {
 		r.worker.Calls.Add(100)
 		c.add(r, w)
@@ -216,7 +220,7 @@ func TestCheckLostLabel(t *testing.T) {
 			p := labelledProfile("ours", 10, ownStack("burnGuilty"))
 			p.Sample[0].Label = map[string][]string{"endpoint": {"/x"}}
 			if tt.kept > 0 {
-				p = work.Merged(p, labelledProfile("ours", tt.kept, ownStack("burnInnocent")))
+				p = merged(p, labelledProfile("ours", tt.kept, ownStack("burnInnocent")))
 			}
 			r, c := judgedWindows(t, "check.burnGuilty below 12%", 30, p)
 			if open := c.open(r, false); tt.kept == 0 && open > 0 {
@@ -234,7 +238,7 @@ func TestCheckLostLabel(t *testing.T) {
 // they are few.
 func TestFewUnlabelled(t *testing.T) {
 	for own, want := range map[int64]budget.Verdict{2: budget.Pass, 1: budget.Inconclusive} { // with the others, a third or half is guilty
-		p := work.Merged(labelledProfile("ours", own, ownStack("burnInnocent")), labelledProfile("", 1, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
+		p := merged(labelledProfile("ours", own, ownStack("burnInnocent")), labelledProfile("", 1, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
 		r, c := judgedWindows(t, "check.burnGuilty below 40%", 20, p)
 		if o := r.reported(0); o.Verdict != budget.Pass {
 			t.Errorf("by itself: %s", o.Result)
@@ -248,7 +252,7 @@ func TestFewUnlabelled(t *testing.T) {
 
 // While a baseline is being written, samples without the label take nothing back.
 func TestUpdateBesideUnlabelled(t *testing.T) {
-	p := work.Merged(labelledProfile("ours", 10, ownStack("burnInnocent")), labelledProfile("", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
+	p := merged(labelledProfile("ours", 10, ownStack("burnInnocent")), labelledProfile("", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
 	for _, update := range []bool{true, false} {
 		r, c := judgedWindows(t, "check.burnGuilty below 12%", 30, p)
 		r.Update = update
@@ -305,7 +309,7 @@ func TestFault_77_84_OthersGoroutines(t *testing.T) {
 	} {
 		for _, leaf := range []string{"burnGuilty", "burnCalm"} {
 			p := labelledProfile(tt.label, 10, append([]string{checkPackage + "." + leaf}, tt.stack...))
-			p = work.Merged(labelledProfile("ours", 10, ownStack("mix")), p, labelledProfile("", 10, []string{checkPackage + ".burnCalm", calm}))
+			p = merged(labelledProfile("ours", 10, ownStack("mix")), p, labelledProfile("", 10, []string{checkPackage + ".burnCalm", calm}))
 			r, c := judgedWindows(t, "check.burnGuilty below 12%", 30, p)
 			c.attribute(r)
 			o := r.reported(0)

@@ -75,6 +75,7 @@ func (b *builder) reset(c counts) {
 	t.Funcs = sized(t.Funcs, c.functions+c.mappings+1)[:0]
 	t.Labels = sized(t.Labels, c.labels)[:0]
 	t.strings = sized(t.strings, c.strings)[:0]
+	t.comments = t.comments[:0]
 
 	for field, n := range [...]int{profileType >> 3: c.types, profileSample >> 3: c.samples, profileMapping >> 3: c.mappings, profileLocation >> 3: c.locations, profileFunction >> 3: c.functions} {
 		b.parts[field] = sized(b.parts[field], n)[:0]

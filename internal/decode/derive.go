@@ -3,6 +3,7 @@ package decode
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"iter"
 	"slices"
 )
 
@@ -24,20 +25,38 @@ func (t *Table) Filter(into *Table, keep func(Sample) bool) *Table {
 	return into
 }
 
-// Map returns the samples with other stacks and labels: with those that f makes of the ones that it
-// gets, in their memory, and without those that it returns false for.
-func (t *Table) Map(f func(stack []int32, labels []Label) ([]int32, []Label, bool)) *Table {
+// A Stack is one sample of a Table, in parts.
+type Stack struct {
+	Locations []int32 // leaf first
+	Labels    []Label
+	Values    []int64
+}
+
+// Each yields the samples. Nobody may write to their memory.
+func (t *Table) Each() iter.Seq[Stack] {
+	return func(yield func(Stack) bool) {
+		for i, s := range t.Samples {
+			if !yield(Stack{t.Stacks[s.StackLo:s.StackHi], t.Labels[s.LabelLo:s.LabelHi], t.values(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// Map returns the samples with the locations and labels that f gives to them, also in the memory of
+// those that it gets, and without those that it returns false for.
+func (t *Table) Map(f func(*Stack) bool) *Table {
 	out := *t
 	out.Samples, out.Values, out.Stacks, out.Labels = nil, nil, nil, nil
-	for i, s := range t.Samples {
-		n := Sample{StackLo: int32(len(out.Stacks)), LabelLo: int32(len(out.Labels))}
-		stack, labels, ok := f(slices.Clone(t.Stacks[s.StackLo:s.StackHi]), slices.Clone(t.Labels[s.LabelLo:s.LabelHi]))
-		if !ok {
+	for s := range t.Each() {
+		s.Locations, s.Labels = slices.Clone(s.Locations), slices.Clone(s.Labels)
+		if !f(&s) {
 			continue
 		}
-		out.Stacks, out.Labels = append(out.Stacks, stack...), append(out.Labels, labels...)
+		n := Sample{StackLo: int32(len(out.Stacks)), LabelLo: int32(len(out.Labels))}
+		out.Stacks, out.Labels = append(out.Stacks, s.Locations...), append(out.Labels, s.Labels...)
 		n.StackHi, n.LabelHi = int32(len(out.Stacks)), int32(len(out.Labels))
-		out.Samples, out.Values = append(out.Samples, n), append(out.Values, t.values(i)...)
+		out.Samples, out.Values = append(out.Samples, n), append(out.Values, s.Values...)
 	}
 	out.countFrames()
 	return &out

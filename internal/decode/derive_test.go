@@ -76,6 +76,9 @@ func TestEncode(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantSame(t, p, table)
+			if !slices.Equal(table.Comments(), read.Comments) {
+				t.Errorf("comments %q", table.Comments())
+			}
 		})
 	}
 }
@@ -135,10 +138,11 @@ func TestFilterAndMap(t *testing.T) {
 	cut := p.Copy()
 	cut.Sample = cut.Sample[:1]
 	cut.Sample[0].Location, cut.Sample[0].Label = cut.Sample[0].Location[1:], map[string][]string{"too": {"this"}}
-	wantSame(t, cut, table.Map(func(stack []int32, labels []Label) ([]int32, []Label, bool) {
-		keep := len(labels) > 0
-		labels = slices.DeleteFunc(labels, func(l Label) bool { return string(table.String(l.Key)) == "of" })
-		return stack[1:], labels, keep
+	wantSame(t, cut, table.Map(func(s *Stack) bool {
+		keep := len(s.Labels) > 0
+		s.Labels = slices.DeleteFunc(s.Labels, func(l Label) bool { return string(table.String(l.Key)) == "of" })
+		s.Locations = s.Locations[1:]
+		return keep
 	}))
 	if diff := diffOf(before, viewOfTable(table)); diff != "" {
 		t.Errorf("the table that was filtered is another one now:\n%s", diff)
@@ -163,18 +167,19 @@ func TestFault_85_Differences(t *testing.T) {
 	}
 }
 
-// What is kept stays as it was when the decoder reads on, has the decoder's names, and is written
+// A sum stays as it was when the decoder reads on, has the decoder's names, and is written
 // only when its bytes are needed.
-func TestKeep(t *testing.T) {
+func TestMerger(t *testing.T) {
 	all := profiles(t)
 	var d Decoder
 	if _, err := d.Profile(all["heap"]); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := d.Keep(tableOf(t, all["goroutine"]))
-	if err != nil {
+	sum := d.Merger()
+	if err := sum.Add(tableOf(t, all["goroutine"])); err != nil {
 		t.Fatal(err)
 	}
+	kept := sum.Table()
 	next, err := d.Profile(all["mutex"])
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,19 @@ type Merger struct {
 	key       []byte
 }
 
+// Merger returns one with the names of the decoder's profiles, so that who knows these knows those
+// of the sum.
+func (d *Decoder) Merger() *Merger {
+	t := &d.build.t
+	if t.Symbols == nil {
+		t.Symbols = new(Symbols)
+	}
+	if t.Symbols.bytes > keptBytes { // the decoder will take new ones
+		return new(Merger)
+	}
+	return &Merger{t: Table{Symbols: t.Symbols}}
+}
+
 // Add adds a profile, but for the samples whose values are all zero. It keeps no reference to it.
 // A sum that would exceed the limits of a profile gets a [LimitError].
 func (m *Merger) Add(t *Table) error {

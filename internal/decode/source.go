@@ -25,13 +25,3 @@ func (s Source) Bytes() []byte {
 	}
 	return s.Data
 }
-
-// Keep returns a copy of a Table that is valid for good, with the names of the decoder's profiles
-// and without what no sample needs. The decoder's last Table is not valid any more.
-func (d *Decoder) Keep(t *Table) (*Table, error) {
-	names := &d.build.t.Symbols
-	*names = (*names).next(2*len(t.Funcs), len(t.text))
-	sum := Merger{t: Table{Symbols: *names}}
-	err := sum.Add(t)
-	return sum.Table(), err
-}

@@ -51,8 +51,9 @@ type Table struct {
 	text    []byte // the bytes that hold the profile's own string table, for labels
 	strings []span // the strings in it
 
-	program, build int32  // file and build id of the first mapping, which is the program's
-	base           uint64 // where it starts
+	comments       []int32 // in the string table
+	program, build int32   // file and build id of the first mapping, which is the program's
+	base           uint64  // where it starts
 }
 
 // Count adds up the first value of all samples, which in a CPU profile is the number of
@@ -128,6 +129,14 @@ type Func struct {
 type Label struct {
 	Key, Str int32
 	Num      int64
+}
+
+// Comments are free text beside the samples.
+func (t *Table) Comments() (texts []string) {
+	for _, i := range t.comments {
+		texts = append(texts, string(t.String(i)))
+	}
+	return texts
 }
 
 // String is the i-th string of the profile's string table. The bytes belong to the decoder:

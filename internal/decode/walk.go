@@ -37,9 +37,9 @@ func (b *builder) walk(raw []byte) error {
 		case dropFrames, keepFrames, profileTime, profileDuration, profilePeriod, defaultType, docURL:
 			numbers[tag>>3] = v
 		case comment:
-			err = b.checkString(v)
+			err = b.comment(v)
 		case commentPacked:
-			err = eachVarint(part, b.checkString)
+			err = eachVarint(part, b.comment)
 		default:
 			err = unknown(tag, 15)
 		}
@@ -164,6 +164,14 @@ func (b *builder) value(v uint64) error {
 	t.Values = append(t.Values, int64(v))
 	return nil
 }
+
+func (b *builder) comment(v uint64) error {
+	b.t.comments = append(b.t.comments, int32(v))
+	return cmp.Or(b.checkString(v), b.memory.reserve(commentBytes))
+}
+
+// commentBytes is the memory of a comment, in a slice that is grown by a quarter and copied.
+const commentBytes = 12
 
 func errLocation() error { return malformed("its location is not defined") }
 

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 )
@@ -20,7 +18,6 @@ import (
 type Blocks struct {
 	options evidence.Options
 	judge   *Judge
-	decoder decode.Decoder
 	states  []blockState
 	samples int64
 }
@@ -57,11 +54,7 @@ func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
 func (b *Blocks) Samples() int64 { return b.samples }
 
 // Add takes the profile of the next block.
-func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
-	t, err := b.decoder.Profile(p)
-	if err != nil {
-		return err
-	}
+func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 	w, err := b.judge.open(context.Background(), t, facts)
 	if err != nil {
 		return err
@@ -189,16 +182,12 @@ func (b *Blocks) sequential(c *comparison, name string, trials []float64) *evide
 	return &s
 }
 
-// Close returns the findings when the time is up or all is decided. p holds the samples of
+// Close returns the findings when the time is up or all is decided. t holds the samples of
 // all blocks, and facts are those of all blocks together. A rule that is not decided by
 // then passes if a share of 1.5 times its limit would have been caught: a test near its
 // limit must not be flaky. Its Reason says so. Otherwise it is inconclusive, and the Reason
 // says what was missing.
-func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
-	t, err := b.decoder.Profile(p)
-	if err != nil {
-		return nil, err
-	}
+func (b *Blocks) Close(t *decode.Table, facts Facts) ([]Finding, error) {
 	w, findings, err := b.judge.table(context.Background(), t, facts)
 	if err != nil {
 		return nil, err

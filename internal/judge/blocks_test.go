@@ -239,7 +239,7 @@ func TestTrialGrowthOffender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	findings, err := trial.Blocks.Close(sum, facts)
+	findings, err := trial.Blocks.Close(tableOf(t, sum), facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestTrialHits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	findings, err := trial.Blocks.Close(block(5), judge.Facts{Kind: "cpu"})
+	findings, err := trial.Blocks.Close(tableOf(t, block(5)), judge.Facts{Kind: "cpu"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,9 @@ func (w *watch) profile(t *testing.T, p *profile.Profile, at time.Duration, fact
 // A trial judges the blocks of a test.
 type trial struct {
 	*judge.Blocks
-	set    budget.Set
-	blocks int64
+	set     budget.Set
+	decoder decode.Decoder
+	blocks  int64
 }
 
 func newTrial(t *testing.T, lines ...string) *trial {
@@ -105,7 +106,11 @@ func (x *trial) judged(t *testing.T, blocks []*profile.Profile) []budget.Result 
 
 func (t *trial) Add(p *profile.Profile, facts judge.Facts) error {
 	t.blocks++
-	return t.Blocks.Add(p, facts)
+	table, err := t.decoder.Profile(p)
+	if err != nil {
+		return err
+	}
+	return t.Blocks.Add(table, facts)
 }
 
 func (t *trial) Decided(i int) budget.Verdict { return budget.Verdict(t.Blocks.Verdict(i, false)) }
@@ -121,7 +126,11 @@ func (t *trial) Done() bool {
 }
 
 func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, error) {
-	findings, err := t.Blocks.Close(p, facts)
+	table, err := t.decoder.Profile(p)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := t.Blocks.Close(table, facts)
 	var results []budget.Result
 	for i, f := range findings {
 		results = append(results, t.set[i].Result(f))

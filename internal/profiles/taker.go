@@ -140,7 +140,9 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.Decoder == nil {
 		t.Decoder = new(decode.Decoder)
 	}
-	p.Made, err = t.Decoder.Keep(grown)
+	sum := t.Decoder.Merger() // whose memory is that of what has grown
+	err = sum.Add(grown)
+	p.Made = sum.Table()
 	return p, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // Contention is recorded by one check at a time, and then as before.
@@ -78,10 +78,10 @@ func TestGainedBesideFreedMemory(t *testing.T) {
 		{[]int64{10, 1000, 5, 500}, []int64{10, 1000, 1, 100}, nil},
 		{[]int64{10, 1000, 5, 500}, []int64{12, 1200, 6, 600}, []int64{2, 200, 1, 100}},
 	} {
-		p := Gained(taken(tt.before...), taken(tt.after...))
+		p := Gained(Totals(tableOf(t, taken(tt.before...))), tableOf(t, taken(tt.after...)))
 		var got []int64
-		if len(p.Sample) > 0 {
-			got = p.Sample[0].Value
+		if len(p.Samples) > 0 {
+			got = p.Values
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("from %v to %v: %v, want %v", tt.before, tt.after, got, tt.want)
@@ -89,17 +89,11 @@ func TestGainedBesideFreedMemory(t *testing.T) {
 	}
 }
 
-// Where a sum is beyond an int64, shares stay what they are.
-func TestFault_85_MergedShares(t *testing.T) {
-	for _, unit := range []int64{1e18, 100} {
-		p := folded.Must("cpu\nmain.main;main.hot 1\nmain.main;main.cold 1\n")
-		p.Sample[0].Value[0], p.Sample[1].Value[0] = 6*unit, unit
-		sum := Merged(p, p.Copy())
-		if hot, cold := sum.Sample[0].Value[0], sum.Sample[1].Value[0]; cold <= 0 || hot/cold < 5 || hot/cold > 6 || unit == 100 && hot != 1200 {
-			t.Errorf("twice %d and %d is %d and %d", 6*unit, unit, hot, cold)
-		}
-		if p.Sample[0].Value[0] != 6*unit {
-			t.Error("the profile that was added is another one now")
-		}
+func tableOf(t *testing.T, p *profile.Profile) *decode.Table {
+	t.Helper()
+	table, err := new(decode.Decoder).Profile(p)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return table
 }

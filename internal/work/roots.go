@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -15,23 +14,41 @@ import (
 // that runs in parallel. So they are counted by their root, the function that the goroutine
 // began with.
 
-// ByRoot returns the samples of a profile without the label of the check with this id that may
-// be done for its work. In the place of the label they have the root of their stack, and the name
-// of another check if that has started the goroutine.
-func ByRoot(p *profile.Profile, id string) *profile.Profile {
-	p = p.Compact() // a copy, in which each sample has its own labels
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		stack := stackOf(s)
-		root, ok := rootOf(stack)
-		for _, other := range s.Label[label] { // what the loop of another check calls is its own work
-			root += " of the check in " + testOf(other)
-			ok = ok && other != id && !slices.ContainsFunc(stack, isLoop)
+// ByRoot counts the samples of a profile without the label of the check with this id that may be
+// done for its work, by the root of their stack, and the name of another check if that has started
+// the goroutine.
+func ByRoot(t *decode.Table, id string) map[string]int64 {
+	samples := map[string]int64{}
+	for s := range t.Each() {
+		if root := besideOf(t, s, id); root != "" {
+			samples[root] += s.Values[0]
 		}
-		s.Label[label] = []string{root}
-		return !ok
-	})
-	Cut(p)
-	return p
+	}
+	return samples
+}
+
+// OfRoot returns the samples that ByRoot counts for a root, cut as [Cut] does.
+func OfRoot(t *decode.Table, id, root string) *decode.Table {
+	cut, _ := Cut(t.Map(func(s *decode.Stack) bool {
+		is := besideOf(t, *s, id) == root
+		takeLabel(t, s)
+		return is
+	}))
+	return cut
+}
+
+// besideOf is the root by which ByRoot counts a sample, "" if it does not.
+func besideOf(t *decode.Table, s decode.Stack, id string) string {
+	stack := stackOf(t, s)
+	root, ok := rootOf(stack)
+	if other := labelOf(t, s); other != "" { // what the loop of another check calls is its own work
+		root += " of the check in " + testOf(other)
+		ok = ok && other != id && !slices.ContainsFunc(stack, isLoop)
+	}
+	if !ok || workOf(stack) == 0 {
+		return ""
+	}
+	return root
 }
 
 // testOf is the name of the test of the check with this id.
@@ -42,23 +59,12 @@ func testOf(id string) string {
 	return id
 }
 
-// OfRoots is the number of samples of each root in profiles of [ByRoot].
-func OfRoots(profiles ...*profile.Profile) map[string]int64 {
-	samples := map[string]int64{}
-	for _, p := range profiles {
-		for _, s := range p.Sample {
-			samples[s.Label[label][0]] += s.Value[0]
-		}
-	}
-	return samples
-}
-
 // Unlabelled counts the goroutines that have no running check's label, but may work for the
 // check with this id, by their roots.
 func Unlabelled(id string) map[string]int64 {
-	p := Take(kinds.Goroutine)
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		return slices.ContainsFunc(s.Label[label], func(id string) bool { _, runs := running.Load(id); return runs })
-	})
-	return OfRoots(ByRoot(p, id))
+	t := Take(kinds.Goroutine)
+	return ByRoot(t.Map(func(s *decode.Stack) bool {
+		_, runs := running.Load(labelOf(t, *s))
+		return !runs
+	}), id)
 }

@@ -22,7 +22,7 @@ func TestByRootOfOtherChecks(t *testing.T) {
 		}
 		p.Function, p.Location, p.Sample = append(p.Function, f), append(p.Location, at), append(p.Sample, s)
 	}
-	samples := OfRoots(ByRoot(p, "ours"))
+	samples := ByRoot(tableOf(t, p), "ours")
 	if len(samples) != 3 || samples["shop.serveover of the check in over"] != 7 || samples["shop.serverunning of the check in running"] != 7 || samples["shop.serve"] != 7 {
 		t.Errorf("%v, want those of the other checks and those without a label", samples)
 	}

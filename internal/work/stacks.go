@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -17,14 +16,15 @@ const (
 	profilerPackage = "github.com/profguard/profguard/internal/profiler"
 )
 
-// stackOf names the functions of a sample, the leaf first.
-func stackOf(s *profile.Sample) []string {
-	var stack []string
-	for _, l := range s.Location {
-		for _, line := range l.Line {
-			if line.Function != nil {
-				stack = append(stack, line.Function.Name)
+// stackOf names the functions of a sample, the leaf first. One without symbols has the name "".
+func stackOf(t *decode.Table, s decode.Stack) (stack []string) {
+	for _, l := range s.Locations {
+		for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
+			name := t.Symbols.Name(line.Name)
+			if hasPrefix(name, "[", "<unknown>") { // a made-up one
+				name = ""
 			}
+			stack = append(stack, name)
 		}
 	}
 	return stack
@@ -104,8 +104,7 @@ const externalCode = "runtime._ExternalCode"
 // interrupt it. On an overloaded machine most samples of a loop were seen in such locations
 // (64% at a load average near 30 on two cores). A budget on the runtime would fail because
 // of the load.
-func isInterrupt(l *profile.Location) bool {
-	return !slices.ContainsFunc(l.Line, func(line profile.Line) bool {
-		return line.Function == nil || !charge.IsInterrupt(line.Function.Name)
-	})
+func isInterrupt(t *decode.Table, location int32) bool {
+	l := t.Locations[location]
+	return !slices.ContainsFunc(t.Lines[l.LineLo:l.LineHi], func(line decode.Line) bool { return !charge.IsInterrupt(t.Symbols.Name(line.Name)) })
 }

@@ -98,15 +98,15 @@ func TestGoroutines(t *testing.T) {
 		t.Fatal("the calls have not returned")
 	}
 	p := Goroutines("ours")
-	if Samples(p) != 4 {
-		t.Errorf("%d goroutines, want 4", Samples(p))
+	if p.Count() != 4 {
+		t.Errorf("%d goroutines, want 4", p.Count())
 	}
-	for _, s := range p.Sample {
-		if len(s.Label) > 0 {
-			t.Errorf("a label is left: %v", s.Label)
+	for s := range p.Each() {
+		if len(s.Labels) > 0 {
+			t.Errorf("a label is left: %v", s.Labels)
 		}
 	}
-	if n := Samples(Take(kinds.Goroutine)); n < 6 {
+	if n := Take(kinds.Goroutine).Count(); n < 6 {
 		t.Errorf("%d goroutines of the process", n)
 	}
 	close(release)
