@@ -42,7 +42,7 @@ func TestMissing(t *testing.T) {
 	if got := Missing(readme, "## What it prints", printed); len(got) > 0 {
 		t.Errorf("nothing is missing, found %q", got)
 	}
-	for _, part := range []string{"customers", "firing", "ports: fmt", "and may not", "node).poll", "node.go", "PASS", "; the limit"} {
+	for _, part := range []string{"customers", "firing", "ports: fmt", "and must not", "node).poll", "node.go", "PASS", "; the limit"} {
 		other := strings.Replace(strings.ReplaceAll(printed, "KEPT AGAIN", "PASS"), part, "else", 1)
 		if got := Missing(readme, "## What it prints", other); len(got) != 1 {
 			t.Errorf("without %q %q is missing", part, got)
