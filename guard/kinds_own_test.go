@@ -350,7 +350,7 @@ func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table = charge.WithoutOwn(table, table)
+	table = charge.WithoutOwn(table)
 	for i, s := range table.Samples {
 		var stack []string
 		root, test := "", false // root is the outermost function that is not the runtime's, or its initialisation of packages

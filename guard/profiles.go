@@ -67,11 +67,7 @@ func (l *looper) table(kind string, p decode.Source) (*decode.Table, error) {
 	if err != nil || kinds.Of(kind).Sampling == kinds.Counted {
 		return t, err
 	}
-	into := t // nobody else uses what was decoded
-	if t == p.Made {
-		into = nil
-	}
-	return charge.WithoutOwn(t, into), nil
+	return charge.WithoutOwn(t), nil
 }
 
 // madeOf is the kind of profile that shows the parts of a figure. That of gc is what was allocated

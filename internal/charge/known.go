@@ -263,13 +263,13 @@ func IsOurs(name string) bool {
 const callsHost, sinks = module + "guard.call", module + "guard.(*sink)."
 
 // WithoutOwn returns a profile of memory or contention without the samples of profguard's own
-// goroutines, in the memory of into ([decode.Table.Filter]), unless they run a sink (see callsHost). In a process that only
+// goroutines, unless they run a sink (see callsHost). In a process that only
 // computes, taking profiles makes nearly all allocations, and the guard would name itself.
 // CPU profiles do not need this: in a busy process the guard's share is too small to matter.
-func WithoutOwn(t, into *decode.Table) *decode.Table {
-	return t.Filter(into, func(s decode.Sample) bool {
+func WithoutOwn(t *decode.Table) *decode.Table {
+	return t.Filter(func(s *decode.Stack) bool {
 		ours, call, sink := false, false, false
-		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+		for _, at := range s.Locations {
 			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
 				name := t.Symbols.Name(line.Name)
 				ours, call, sink = ours || IsOurs(name), call || name == callsHost, sink || strings.HasPrefix(name, sinks)

@@ -4,26 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"iter"
-	"slices"
 )
-
-// Filter returns the samples that keep returns true for. It writes them into the memory of one that
-// is not needed any more, which may be t itself, or is nil.
-func (t *Table) Filter(into *Table, keep func(Sample) bool) *Table {
-	if into == nil {
-		into = new(Table)
-	}
-	samples, values := into.Samples[:0], into.Values[:0]
-	for i, s := range t.Samples {
-		if keep(s) {
-			samples, values = append(samples, s), append(values, t.values(i)...)
-		}
-	}
-	*into = *t
-	into.Samples, into.Values = samples, values
-	into.countFrames()
-	return into
-}
 
 // A Stack is one sample of a Table, in parts.
 type Stack struct {
@@ -43,20 +24,20 @@ func (t *Table) Each() iter.Seq[Stack] {
 	}
 }
 
-// Map returns the samples with the locations and labels that f gives to them, also in the memory of
-// those that it gets, and without those that it returns false for.
-func (t *Table) Map(f func(*Stack) bool) *Table {
+// Filter returns the samples that keep returns true for, with the locations and labels that it
+// leaves them: it may change these, also in the memory that it gets.
+func (t *Table) Filter(keep func(*Stack) bool) *Table {
 	out := *t
-	out.Samples, out.Values, out.Stacks, out.Labels = nil, nil, nil, nil
+	out.Samples, out.Values = make([]Sample, 0, len(t.Samples)), make([]int64, 0, len(t.Values))
+	out.Stacks, out.Labels = make([]int32, 0, len(t.Stacks)), make([]Label, 0, len(t.Labels))
 	for s := range t.Each() {
-		s.Locations, s.Labels = slices.Clone(s.Locations), slices.Clone(s.Labels)
-		if !f(&s) {
-			continue
+		stack, label := len(out.Stacks), len(out.Labels)
+		s.Locations, s.Labels = append(out.Stacks, s.Locations...)[stack:], append(out.Labels, s.Labels...)[label:]
+		if keep(&s) {
+			out.Stacks, out.Labels = append(out.Stacks, s.Locations...), append(out.Labels, s.Labels...)
+			out.Samples = append(out.Samples, Sample{int32(stack), int32(len(out.Stacks)), int32(label), int32(len(out.Labels))})
+			out.Values = append(out.Values, s.Values...)
 		}
-		n := Sample{StackLo: int32(len(out.Stacks)), LabelLo: int32(len(out.Labels))}
-		out.Stacks, out.Labels = append(out.Stacks, s.Locations...), append(out.Labels, s.Labels...)
-		n.StackHi, n.LabelHi = int32(len(out.Stacks)), int32(len(out.Labels))
-		out.Samples, out.Values = append(out.Samples, n), append(out.Values, s.Values...)
 	}
 	out.countFrames()
 	return &out
@@ -71,26 +52,13 @@ func (t *Table) countFrames() {
 	}
 }
 
-// Totals are the values of each stack, to be subtracted from a later profile of the process. They
-// take 8 bytes for a stack and 8 for each of its values, and need no other memory. A stack is
-// known by a hash of its program counters, which are the same in every profile of a process, and
-// its labels: the runtime has samples of their own for each size of objects. The chance that two of
-// 200,000 stacks have the same hash is one in a billion.
+// Totals are the values of each stack, to be subtracted from a later profile of the process. A
+// stack is known by a hash of its program counters, which are the same in every profile of a
+// process, and its labels: the runtime has samples of their own for each size of objects. The chance
+// that two of 200,000 stacks have the same hash is one in a billion.
 type Totals struct {
-	stacks []uint64 // in order
+	places map[uint64]int // by the hash, in values
 	values []int64
-}
-
-// of are the values of a stack; nil if it has none.
-func (t *Totals) of(stack uint64, types int) []int64 {
-	if t == nil {
-		return nil
-	}
-	at, known := slices.BinarySearch(t.stacks, stack)
-	if !known {
-		return nil
-	}
-	return t.values[at*types : (at+1)*types]
 }
 
 var seed = maphash.MakeSeed()
@@ -100,43 +68,42 @@ var seed = maphash.MakeSeed()
 // Samples of one stack are added up, as a [Merger] does: allocations that differ only in their
 // runtime frames count as the same.
 func (t *Table) Sub(before *Totals, types int) (grown *Table, now *Totals) {
-	keys := make([]uint64, len(t.Samples))
+	if before == nil {
+		before = new(Totals)
+	}
+	now = &Totals{places: make(map[uint64]int, len(t.Samples))}
+	growth := make([]int64, 0, types*len(t.Samples)) // as long as now.values
+	first := make([]Sample, 0, len(t.Samples))       // of each stack
 	var key []byte
 	for i, s := range t.Samples {
 		key = t.appendKey(key[:0], s)
-		keys[i] = maphash.Bytes(seed, key)
-	}
-	now = &Totals{stacks: slices.Clone(keys)}
-	slices.Sort(now.stacks)
-	now.stacks = slices.Compact(now.stacks)
-	now.values = make([]int64, len(now.stacks)*types)
-	for i, k := range keys {
-		for v, sum := range now.of(k, types) {
-			now.of(k, types)[v] = AddSaturating(sum, t.values(i)[v])
+		stack := maphash.Bytes(seed, key)
+		at, known := now.places[stack]
+		if !known {
+			at = len(now.values)
+			now.places[stack], first = at, append(first, s)
+			now.values = append(now.values, make([]int64, types)...)
+			growth = append(growth, make([]int64, types)...)
+			if old, known := before.places[stack]; known {
+				copy(growth[at:], before.values[old:old+types]) // what is to be subtracted
+			}
+		}
+		for v, n := range t.values(i)[:types] {
+			now.values[at+v] = AddSaturating(now.values[at+v], n)
 		}
 	}
 	out := *t
-	out.Types, out.Samples, out.Values = t.Types[:types:types], nil, nil
+	out.Types, out.Samples, out.Values = t.Types[:types:types], first[:0], growth[:0]
 	if out.DefaultType >= types {
 		out.DefaultType = -1
 	}
-	counted := make([]bool, len(now.stacks))
-	growth := make([]int64, types)
-	for i, k := range keys {
-		at, _ := slices.BinarySearch(now.stacks, k)
-		if counted[at] {
-			continue
+	for i, s := range first {
+		grown := growth[i*types : (i+1)*types]
+		for v, old := range grown {
+			grown[v] = max(0, AddSaturating(now.values[i*types+v], -old))
 		}
-		counted[at] = true
-		copy(growth, now.of(k, types))
-		for v, old := range before.of(k, types) {
-			growth[v] = AddSaturating(growth[v], -old)
-		}
-		for v, n := range growth {
-			growth[v] = max(0, n)
-		}
-		if !isZero(growth) {
-			out.Samples, out.Values = append(out.Samples, t.Samples[i]), append(out.Values, growth...)
+		if !isZero(grown) {
+			out.Samples, out.Values = append(out.Samples, s), append(out.Values, grown...)
 		}
 	}
 	out.countFrames()

@@ -124,21 +124,21 @@ func TestSub(t *testing.T) {
 	}
 }
 
-// Filter and Map change no other Table, and what they make has what its samples need.
-func TestFilterAndMap(t *testing.T) {
+// A filter changes no other Table, and what it makes has what its samples need.
+func TestFilter(t *testing.T) {
 	p := folded.Must("cpu\nmain.main;main.hot;main.leaf 3\nmain.main;main.cold 1\n")
 	p.Sample[0].Label = map[string][]string{"of": {"hot"}, "too": {"this"}}
 	table := tableOf(t, p)
 	before := viewOfTable(table)
 	cold := p.Copy()
 	cold.Sample = cold.Sample[1:]
-	labelled := func(s Sample) bool { return s.LabelLo < s.LabelHi }
-	wantSame(t, cold, table.Filter(nil, func(s Sample) bool { return !labelled(s) }))
+	labelled := func(s *Stack) bool { return len(s.Labels) > 0 }
+	wantSame(t, cold, table.Filter(func(s *Stack) bool { return !labelled(s) }))
 
 	cut := p.Copy()
 	cut.Sample = cut.Sample[:1]
 	cut.Sample[0].Location, cut.Sample[0].Label = cut.Sample[0].Location[1:], map[string][]string{"too": {"this"}}
-	wantSame(t, cut, table.Map(func(s *Stack) bool {
+	wantSame(t, cut, table.Filter(func(s *Stack) bool {
 		keep := len(s.Labels) > 0
 		s.Labels = slices.DeleteFunc(s.Labels, func(l Label) bool { return string(table.String(l.Key)) == "of" })
 		s.Locations = s.Locations[1:]
@@ -147,11 +147,11 @@ func TestFilterAndMap(t *testing.T) {
 	if diff := diffOf(before, viewOfTable(table)); diff != "" {
 		t.Errorf("the table that was filtered is another one now:\n%s", diff)
 	}
-	table.Filter(table, labelled)
 	hot := p.Copy()
 	hot.Sample = hot.Sample[:1]
-	wantSame(t, hot, table)
-	if data := gunzipped(t, table.Encode()); !bytes.Contains(data, []byte("main.hot")) || bytes.Contains(data, []byte("main.cold")) {
+	only := table.Filter(labelled)
+	wantSame(t, hot, only)
+	if data := gunzipped(t, only.Encode()); !bytes.Contains(data, []byte("main.hot")) || bytes.Contains(data, []byte("main.cold")) {
 		t.Error("what no sample needs is written, too")
 	}
 }

@@ -11,6 +11,9 @@ import (
 // and the units of numbers in labels. google/pprof's code would make each program with a guard
 // 0.1 MB larger.
 func (t *Table) Encode(comments ...string) []byte {
+	var sum Merger // which has what the samples need, once
+	_ = sum.Add(t) // a part of a profile is within the limits
+	t = sum.Table()
 	var x texts
 	var b []byte
 	for _, of := range t.Types {
@@ -29,33 +32,24 @@ func (t *Table) Encode(comments ...string) []byte {
 	// The flags say that the mapping has functions, files, lines and inlined calls, so that
 	// pprof does not look for them in a binary.
 	b = appendBytes(b, profileMapping, appendNumbers(nil, 1, 0, 0, 0, x.text(string(t.String(t.program))), x.text(string(t.String(t.build))), 1, 1, 1, 1))
-	functions, locations, last := map[Func]uint64{}, make([]uint64, len(t.Locations)), uint64(0) // by their numbers
-	for i, s := range t.Samples {
-		if isZero(t.values(i)) {
-			continue
+	for i, f := range t.Funcs {
+		name := x.text(t.Symbols.Name(f.Name))
+		b = appendBytes(b, profileFunction, appendNumbers(nil, uint64(i+1), name, name, x.text(t.Symbols.Name(f.File)), uint64(f.Line)))
+	}
+	for i, l := range t.Locations {
+		body := appendNumbers(nil, uint64(i+1), 1, l.Address) // of the one mapping
+		for _, line := range t.Lines[l.LineLo:l.LineHi] {
+			body = appendBytes(body, locationLine, appendNumbers(nil, uint64(line.Func+1), uint64(line.Line)))
 		}
+		b = appendBytes(b, profileLocation, body)
+	}
+	for s := range t.Each() {
 		var stack []byte
-		for _, l := range t.Stacks[s.StackLo:s.StackHi] {
-			if locations[l] == 0 {
-				last++
-				locations[l] = last
-				body := appendNumbers(nil, last, 1, t.Locations[l].Address) // of the one mapping
-				for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
-					f := t.Funcs[line.Func]
-					f.Name = line.Name // which may be a made-up one
-					if functions[f] == 0 {
-						functions[f] = uint64(len(functions) + 1)
-						name := x.text(t.Symbols.Name(f.Name))
-						b = appendBytes(b, profileFunction, appendNumbers(nil, functions[f], name, name, x.text(t.Symbols.Name(f.File)), uint64(f.Line)))
-					}
-					body = appendBytes(body, locationLine, appendNumbers(nil, functions[f], uint64(line.Line)))
-				}
-				b = appendBytes(b, profileLocation, body)
-			}
-			stack = binary.AppendUvarint(stack, locations[l])
+		for _, l := range s.Locations {
+			stack = binary.AppendUvarint(stack, uint64(l+1))
 		}
-		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), t.values(i))
-		for _, l := range t.Labels[s.LabelLo:s.LabelHi] {
+		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), s.Values)
+		for _, l := range s.Labels {
 			body = appendBytes(body, sampleLabel, appendNumbers(nil, x.text(string(t.String(l.Key))), x.text(string(t.String(l.Str))), uint64(l.Num)))
 		}
 		b = appendBytes(b, profileSample, body)

@@ -121,8 +121,8 @@ func (m *Merger) location(t *Table, l Location) int32 {
 	n := Location{LineLo: int32(len(sum.Lines)), Address: address}
 	key := binary.AppendUvarint(m.key[:0], address)
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
-		name := sum.Symbols.copyOf(t.Symbols, line.Name) // which may be a made-up one
-		f := Func{Name: name, File: sum.Symbols.copyOf(t.Symbols, t.Funcs[line.Func].File), Line: t.Funcs[line.Func].Line}
+		name := sum.Symbols.Intern([]byte(t.Symbols.Name(line.Name))) // which may be a made-up one
+		f := Func{Name: name, File: sum.Symbols.Intern([]byte(t.Symbols.Name(t.Funcs[line.Func].File))), Line: t.Funcs[line.Func].Line}
 		at, known := m.funcs[f]
 		if !known {
 			at = int32(len(sum.Funcs))

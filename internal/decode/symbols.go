@@ -53,15 +53,6 @@ func (s *Symbols) Intern(b []byte) ID {
 	return s.ids[name]
 }
 
-// copyOf returns the id of the string behind an id of others.
-func (s *Symbols) copyOf(others *Symbols, id ID) ID {
-	name := others.Name(id)
-	if known, ok := s.Find(name); ok {
-		return known
-	}
-	return s.Intern([]byte(name))
-}
-
 // next returns the Symbols for a profile with at most so many names and bytes of text: s, or new
 // ones if s has too many names.
 func (s *Symbols) next(names, bytes int) *Symbols {

@@ -9,7 +9,7 @@ import (
 // integer ids instead of a graph of pointers.
 //
 // One of a [Decoder] points into its buffers and is valid until the decoder's next call. One of a
-// [Merger] is valid until its next Add. What is made of a Table ([Table.Filter], [Table.Map],
+// [Merger] is valid until its next Add. What is made of a Table ([Table.Filter],
 // [Table.Sub]) shares its names and strings, and is valid as long.
 type Table struct {
 	// Types are the sample types in the profile's order, for a CPU profile

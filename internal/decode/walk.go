@@ -167,11 +167,8 @@ func (b *builder) value(v uint64) error {
 
 func (b *builder) comment(v uint64) error {
 	b.t.comments = append(b.t.comments, int32(v))
-	return cmp.Or(b.checkString(v), b.memory.reserve(commentBytes))
+	return cmp.Or(b.checkString(v), b.memory.reserve(12)) // in a slice that grows
 }
-
-// commentBytes is the memory of a comment, in a slice that is grown by a quarter and copied.
-const commentBytes = 12
 
 func errLocation() error { return malformed("its location is not defined") }
 

@@ -22,7 +22,7 @@ import (
 
 // KeepLabelled returns the samples whose label is the id, without the label.
 func KeepLabelled(t *decode.Table, id string) *decode.Table {
-	return t.Map(func(s *decode.Stack) bool {
+	return t.Filter(func(s *decode.Stack) bool {
 		is := labelOf(t, *s) == id
 		takeLabel(t, s)
 		return is
@@ -48,7 +48,7 @@ func takeLabel(t *decode.Table, s *decode.Stack) {
 // stack that the runtime may have cut off replaces them by that function. It returns the number of
 // samples of the loop that calls work, too.
 func Cut(t *decode.Table) (ofWork *decode.Table, loop int64) {
-	ofWork = t.Map(func(s *decode.Stack) bool {
+	ofWork = t.Filter(func(s *decode.Stack) bool {
 		stack := stackOf(t, *s)
 		keep := workOf(stack)
 		if keep == 0 && !isBeside(stack) {
@@ -80,7 +80,7 @@ func Cut(t *decode.Table) (ofWork *decode.Table, loop int64) {
 // WithoutOurs drops profguard's own samples from a profile without labels: taking profiles
 // allocates, and waiting for work blocks. It also cuts the stacks as [Cut] does.
 func WithoutOurs(t *decode.Table) *decode.Table {
-	t, _ = Cut(t.Map(func(s *decode.Stack) bool {
+	t, _ = Cut(t.Filter(func(s *decode.Stack) bool {
 		stack := stackOf(t, *s)
 		return slices.ContainsFunc(stack, isLoop) || !slices.ContainsFunc(stack, func(name string) bool {
 			return isOurs(name) || hasPrefix(name, profilerPackage+".", "runtime/pprof.profileWriter", "testing.(*", "testing.runTests", "testing.tRunner.func1")
@@ -166,7 +166,7 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 // calls work, and without what the standard library never ends.
 func Goroutines(id string) *decode.Table {
 	t := KeepLabelled(Take(kinds.Goroutine), id)
-	return t.Map(func(s *decode.Stack) bool {
+	return t.Filter(func(s *decode.Stack) bool {
 		stack := stackOf(t, *s)
 		// The first use of os/signal starts a goroutine that serves the whole process.
 		return !slices.Contains(stack, workPackage+".(*Worker).run") && !slices.Contains(stack, "os/signal.loop")
@@ -178,7 +178,7 @@ func Goroutines(id string) *decode.Table {
 // waiting: mostly it is.
 func AtWork(id string) (own, others map[string]int64) {
 	all := Take(kinds.Goroutine)
-	t := all.Map(func(s *decode.Stack) bool {
+	t := all.Filter(func(s *decode.Stack) bool {
 		stack := stackOf(all, *s)
 		return len(stack) > 0 && !hasPrefix(stack[0], "runtime.gopark", "syscall.", "internal/runtime/syscall")
 	})

@@ -29,7 +29,7 @@ func ByRoot(t *decode.Table, id string) map[string]int64 {
 
 // OfRoot returns the samples that ByRoot counts for a root, cut as [Cut] does.
 func OfRoot(t *decode.Table, id, root string) *decode.Table {
-	cut, _ := Cut(t.Map(func(s *decode.Stack) bool {
+	cut, _ := Cut(t.Filter(func(s *decode.Stack) bool {
 		is := besideOf(t, *s, id) == root
 		takeLabel(t, s)
 		return is
@@ -63,7 +63,7 @@ func testOf(id string) string {
 // check with this id, by their roots.
 func Unlabelled(id string) map[string]int64 {
 	t := Take(kinds.Goroutine)
-	return ByRoot(t.Map(func(s *decode.Stack) bool {
+	return ByRoot(t.Filter(func(s *decode.Stack) bool {
 		_, runs := running.Load(labelOf(t, *s))
 		return !runs
 	}), id)
