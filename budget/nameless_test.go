@@ -160,3 +160,22 @@ func TestNamelessGoroutine(t *testing.T) {
 		}
 	}
 }
+
+// What lacks names counts where a budget asks about it: not under another label, and together with
+// what is of another language.
+func TestNamelessInScope(t *testing.T) {
+	const stack = "runtime.main;main.main;main.serve;main.a"
+	for _, tt := range []struct {
+		profile, sentence string
+		want              Verdict
+	}{
+		{stack + " 5000 {endpoint=/a}\n[shop];[shop] 5000", "regexp.compile below 5% where endpoint=/a", Pass},
+		{stack + " 5000 {endpoint=/a}\n[shop];[shop] 5000 {endpoint=/a}", "regexp.compile below 5% where endpoint=/a", Inconclusive},
+		{stack + " 4900\nruntime.main;main.main;main.serve;main.b 4970\n[shop];[shop] 65\nrust_main;core::hot 65", "no function above 90%", Inconclusive},
+		{stack + " 4900\nruntime.main;main.main;main.serve;main.b 5035\n[shop];[shop] 65", "no function above 90%", Pass},
+	} {
+		if r := judged(t, Must(tt.sentence), folded.Must("cpu 10s\n"+tt.profile+"\n"))[0]; r.Verdict != tt.want {
+			t.Errorf("%s, want %v:\n%s", tt.profile, tt.want, r)
+		}
+	}
+}
