@@ -268,3 +268,16 @@ func TestCutBlame(t *testing.T) {
 		}
 	}
 }
+
+// An outer main.walk may have been cut off, and then the one at the leaf is in it.
+func TestCutOffFlatInScope(t *testing.T) {
+	for frames, want := range map[int]Verdict{62: Pass, 63: Inconclusive} {
+		text := "cpu 10s\n" + strings.Repeat("main.other;", frames) + "main.walk 5000\n"
+		for _, leaf := range strings.Fields("main.a main.b main.c main.d main.e main.f main.g main.h main.i main.j") {
+			text += "main.walk;" + leaf + " 500\n"
+		}
+		if r := judged(t, Must("no function above 20% flat in main.walk"), folded.Must(text))[0]; r.Verdict != want {
+			t.Errorf("%d frames above it:\n%s", frames, r)
+		}
+	}
+}
