@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -107,6 +109,39 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 				t.Errorf("%s, want %s, saying %q:\n%s %s", v, tt.want, tt.says, got.problem, got.text())
 			}
 		})
+	}
+}
+
+// A goroutine without the label that runs on may work for the check. What it will do matters to
+// amounts per call, and not to shares.
+func TestUnfinishedBesideSamples(t *testing.T) {
+	for text, want := range map[string]evidence.Verdict{"check.burnGuilty below 1s per call": evidence.Inconclusive, "check.burnGuilty below 90%": evidence.Pass} {
+		rules, err := budget.Must(text).Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{t: newFakeTB(t), begun: time.Now(), ends: time.Now(), id: "ours", rules: rules, plan: plan{cpu: []int{0}}}
+		r.worker = work.New(t.Context(), r.id, func(context.Context) {})
+		r.worker.Start()
+		r.outcomes = []outcome{{Finding: judge.Finding{Verdict: evidence.Pass}}}
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = burnGuilty(mixRounds / 10)
+				}
+			}
+		}()
+		if r.takeBackUnfinished(); r.outcomes[0].Verdict != want {
+			t.Errorf("%s: %v", text, r.outcomes[0].Verdict)
+		}
+		close(stop)
+		<-ended
+		r.worker.Stop(0, time.Minute)
 	}
 }
 
