@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"iter"
 )
@@ -115,16 +114,15 @@ func (t *Table) Sub(before *Totals, types int) (grown *Table, now *Totals) {
 func (t *Table) appendKey(key []byte, s Sample) []byte {
 	for _, l := range t.Stacks[s.StackLo:s.StackHi] {
 		at := t.Locations[l]
-		key = binary.LittleEndian.AppendUint64(key, at.Address)
+		key = appendVarint(key, at.Address)
 		for _, line := range t.Lines[at.LineLo:at.LineHi] {
 			if at.Address == 0 {
-				key = binary.LittleEndian.AppendUint32(append(append(key, t.Symbols.Name(line.Name)...), 0), uint32(line.Line))
+				key = appendVarint(appendBytes(key, 0, []byte(t.Symbols.Name(line.Name))), uint64(line.Line))
 			}
 		}
 	}
 	for _, l := range t.Labels[s.LabelLo:s.LabelHi] {
-		key = append(append(append(append(key, t.String(l.Key)...), 0), t.String(l.Str)...), 0)
-		key = binary.LittleEndian.AppendUint64(key, uint64(l.Num))
+		key = appendVarint(appendBytes(appendBytes(key, 0, t.String(l.Key)), 0, t.String(l.Str)), uint64(l.Num))
 	}
 	return key
 }

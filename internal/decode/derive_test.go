@@ -29,7 +29,11 @@ func profiles(t *testing.T) map[string]*profile.Profile {
 
 func tableOf(t *testing.T, p *profile.Profile) *Table {
 	t.Helper()
-	table, err := new(Decoder).Profile(p)
+	var b bytes.Buffer // in which labels are in order
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	table, err := new(Decoder).Bytes(b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

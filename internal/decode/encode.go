@@ -46,7 +46,7 @@ func (t *Table) Encode(comments ...string) []byte {
 	for s := range t.Each() {
 		var stack []byte
 		for _, l := range s.Locations {
-			stack = binary.AppendUvarint(stack, uint64(l+1))
+			stack = appendVarint(stack, uint64(l+1))
 		}
 		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), s.Values)
 		for _, l := range s.Labels {
@@ -92,7 +92,7 @@ func (x *texts) appendType(b []byte, tag uint64, name, unit string) []byte {
 func appendValues(b []byte, values []int64) []byte {
 	var packed []byte
 	for _, v := range values {
-		packed = binary.AppendUvarint(packed, uint64(v))
+		packed = appendVarint(packed, uint64(v))
 	}
 	return appendBytes(b, sampleValuePacked, packed)
 }
@@ -109,13 +109,18 @@ func appendNumbers(b []byte, fields ...uint64) []byte {
 }
 
 // appendBytes appends a field that is a text or a message.
+//
+//go:noinline
 func appendBytes(b []byte, tag uint64, v []byte) []byte {
 	return append(appendVarints(b, tag, uint64(len(v))), v...)
 }
 
-// appendVarints has many callers here: inlined, it would make a program 8 KB larger.
+func appendVarints(b []byte, first, second uint64) []byte {
+	return appendVarint(appendVarint(b, first), second)
+}
+
+// appendVarint and appendBytes have many callers here: inlined, they would make a program 12 KB
+// larger.
 //
 //go:noinline
-func appendVarints(b []byte, first, second uint64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, first), second)
-}
+func appendVarint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }

@@ -1,10 +1,8 @@
 package decode
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -81,16 +79,16 @@ func appendProfile(b []byte, p *profile.Profile) ([]byte, error) {
 			if !listed[l] { // another location may have its number
 				return nil, fmt.Errorf("the location %d of a sample is not in Profile.Location", l.ID)
 			}
-			stack = binary.AppendUvarint(stack, l.ID)
+			stack = appendVarint(stack, l.ID)
 		}
 		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), s.Value)
-		for _, key := range slices.Sorted(maps.Keys(s.Label)) { // so that equal samples are written alike
-			for _, v := range s.Label[key] {
+		for key, values := range s.Label {
+			for _, v := range values {
 				body = appendBytes(body, sampleLabel, appendNumbers(nil, x.text(key), x.text(v)))
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(s.NumLabel)) {
-			for _, n := range s.NumLabel[key] {
+		for key, numbers := range s.NumLabel {
+			for _, n := range numbers {
 				// With some unit, so that 0 is a label as well.
 				body = appendBytes(body, sampleLabel, appendNumbers(nil, x.text(key), 0, uint64(n), x.text("unit")))
 			}

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -86,12 +85,12 @@ func (m *Merger) sample(t *Table, s Sample, places []int32) (int32, error) {
 		sum.Labels = append(sum.Labels, Label{m.text(t.String(l.Key)), m.text(t.String(l.Str)), l.Num})
 	}
 	n.StackHi, n.LabelHi = int32(len(sum.Stacks)), int32(len(sum.Labels))
-	key := binary.AppendUvarint(m.key[:0], uint64(n.StackHi-n.StackLo))
+	key := appendVarint(m.key[:0], uint64(n.StackHi-n.StackLo))
 	for _, l := range sum.Stacks[n.StackLo:] {
-		key = binary.AppendUvarint(key, uint64(l))
+		key = appendVarint(key, uint64(l))
 	}
 	for _, l := range sum.Labels[n.LabelLo:] {
-		key = binary.AppendVarint(appendVarints(key, uint64(l.Key), uint64(l.Str)), l.Num)
+		key = appendVarint(appendVarints(key, uint64(l.Key), uint64(l.Str)), uint64(l.Num))
 	}
 	m.key = key
 	at, known := m.samples[string(key)]
@@ -119,7 +118,7 @@ func (m *Merger) location(t *Table, l Location) int32 {
 		address += sum.base - t.base
 	}
 	n := Location{LineLo: int32(len(sum.Lines)), Address: address}
-	key := binary.AppendUvarint(m.key[:0], address)
+	key := appendVarint(m.key[:0], address)
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
 		name := sum.Symbols.Intern([]byte(t.Symbols.Name(line.Name))) // which may be a made-up one
 		f := Func{Name: name, File: sum.Symbols.Intern([]byte(t.Symbols.Name(t.Funcs[line.Func].File))), Line: t.Funcs[line.Func].Line}
