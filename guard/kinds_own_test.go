@@ -350,28 +350,33 @@ func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table = charge.WithoutOwn(table)
-	for i, s := range table.Samples {
-		var stack []string
-		root, test := "", false // root is the outermost function that is not the runtime's, or its initialisation of packages
+	for _, stack := range ownStacks(charge.WithoutOwn(table)) {
+		if host := stack[0] == hosts && slices.Contains(stack, "guard.call"); !host {
+			left = append(left, strings.Join(stack, ";"))
+		}
+	}
+	return len(ownStacks(table)), left
+}
+
+// ownStacks are the stacks of goroutines that profguard has started. Each begins with its
+// outermost function that is not the runtime's, or its initialisation of packages.
+func ownStacks(table *decode.Table) (stacks [][]string) {
+	for _, s := range table.Samples {
+		stack := []string{""}
+		test := false
 		for _, at := range table.Stacks[s.StackLo:s.StackHi] {
 			for _, line := range table.Lines[table.Locations[at].LineLo:table.Locations[at].LineHi] {
 				name := strings.TrimPrefix(table.Symbols.Name(line.Name), "github.com/profguard/profguard/")
 				stack = append(stack, name)
 				if !strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "runtime.doInit") {
-					root = name
+					stack[0] = name
 				}
 				test = test || strings.HasSuffix(table.Symbols.Name(table.Funcs[line.Func].File), "_test.go")
 			}
 		}
-		if test || !strings.HasPrefix(root, "guard.") && !strings.HasPrefix(root, "internal/") || charge.IsStandard(root) {
-			continue
-		}
-		own++
-		host := root == hosts && slices.Contains(stack, "guard.call")
-		if zero := !slices.ContainsFunc(table.Values[i*len(table.Types):(i+1)*len(table.Types)], func(v int64) bool { return v != 0 }); !zero && !host {
-			left = append(left, strings.Join(stack, ";"))
+		if root := stack[0]; !test && (strings.HasPrefix(root, "guard.") || strings.HasPrefix(root, "internal/")) && !charge.IsStandard(root) {
+			stacks = append(stacks, stack)
 		}
 	}
-	return own, left
+	return stacks
 }
