@@ -57,9 +57,14 @@ func wantSame(t *testing.T, want *profile.Profile, got *Table) {
 }
 
 // What is written is what google/pprof and the decoder read, sample by sample in their order.
+// Samples with the same stack are written as one.
 func TestEncode(t *testing.T) {
 	for name, p := range profiles(t) {
 		t.Run(name, func(t *testing.T) {
+			p, err := profile.Merge([]*profile.Profile{p})
+			if err != nil {
+				t.Fatal(err)
+			}
 			p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isZero(s.Value) })
 			data := tableOf(t, p).Encode("made of odd samples", "and others")
 			read, err := profile.ParseData(data)

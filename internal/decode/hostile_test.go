@@ -190,7 +190,7 @@ func TestFault_35_36_Bombs(t *testing.T) {
 		{"empty functions", "bytes of memory", bomb(t, minimal(), message(nil, 5, nil), 30<<20)},
 		{"empty strings", "bytes of memory", bomb(t, minimal(), message(nil, 6, nil), 30<<20)},
 		{"empty period types", "ok", bomb(t, minimal(), message(nil, 11, nil), 30<<20)},
-		{"comments", "ok", bomb(t, minimal(), number(nil, 13, 0), 30<<20)},
+		{"comments", "bytes of memory", bomb(t, minimal(), number(nil, 13, 0), 30<<20)},
 		{"empty labels in one sample", "bytes of memory", gzipped(t, nested(2, numbers(1, 7), message(nil, 3, nil)))},
 		{"empty labels in many samples", "bytes of memory", bomb(t, minimal(), message(nil, 2, append(numbers(1, 7), bytes.Repeat(message(nil, 3, nil), 32)...)), 13<<20)},
 		{"4M frames in one sample", "frames in one stack", gzipped(t, nested(2, number(nil, 2, 1), number(nil, 1, 1)))},
