@@ -101,7 +101,8 @@ func testFlameGraph(t *testing.T, browser context.Context, server *httptest.Serv
 		t.Errorf("the dumps are listed as %q, want that of debug-print and that of another version", rows)
 	}
 	measure := get(t, v, chromedp.Evaluate[string](`document.querySelector('details.b-firing .measure').textContent`))
-	if value, limit, ok := strings.Cut(measure, ", above limit "); !ok || value == "" || limit == "" {
+	// By chance the last window of a busy machine may be within the limit.
+	if value, limit, ok := strings.Cut(strings.Replace(measure, ", above limit ", ", limit ", 1), ", limit "); !ok || value == "" || limit == "" {
 		t.Errorf("a budget is measured at %q, want a value and its limit", measure)
 	}
 	v.do(t,

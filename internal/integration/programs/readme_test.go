@@ -89,7 +89,7 @@ func TestReadmeBudgets(t *testing.T) {
 					p, facts = merged(t, append(ws, windows(t, r, "-cpu", "4s")...))
 					result = judged(t, set, p, facts)[0]
 				}
-				if result.Verdict != budget.Fail || !named(result, "regexp") {
+				if result.Verdict != budget.Fail || !named(result.Offenders, "regexp") {
 					t.Errorf("expected a Fail that names regexp, found\n%s", result)
 				}
 			})
