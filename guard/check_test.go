@@ -81,7 +81,11 @@ func TestCheckLines(t *testing.T) {
 		}
 		return
 	}
-	work := func(context.Context) { turn(1_000_000) }
+	work := func(context.Context) {
+		if turn(1_000_000) == 0 {
+			t.Error("turn returned 0")
+		}
+	}
 	for name, check := range map[string]func(testing.TB, budget.Set, func(context.Context)){
 		"Check": func(t testing.TB, set budget.Set, work func(context.Context)) { t.Helper(); Check(t, set, work) },
 		"Checker": func(t testing.TB, set budget.Set, work func(context.Context)) {
