@@ -189,6 +189,8 @@ func (b *Budget) rule() judge.Rule {
 		In:        b.In,
 		Where:     b.Where,
 		When:      judge.Condition{Figure: string(b.When.Figure), Below: b.When.Below, Limit: b.When.Amount.base()},
+
+		ForWindows: b.ForWindows, ForTime: b.ForTime,
 	}
 	switch b.Rule {
 	case RuleAbsent:

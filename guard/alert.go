@@ -11,7 +11,6 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // A judgement is the result of one budget in a window.
@@ -28,27 +27,6 @@ type judgement struct {
 
 // maxHistory is an hour at the default period; a budget's takes 1 KB.
 const maxHistory = 60
-
-// ruleOf is the rule by which the alert of a budget fires and ends.
-func (e *entry) ruleOf(cfg *Config) alert.Rule {
-	single := e.rule.Test == judge.Absent || e.rule.Class == judge.Leak // one hit is proof
-	counted := oncePerPeriod(&e.rule) && !single
-	var r alert.Rule
-	switch {
-	case e.Budget.ForWindows > 0 || e.Budget.ForTime > 0:
-		r = alert.For(e.Budget.ForWindows, e.Budget.ForTime, cfg.Every)
-	case counted:
-		r = alert.Counted(cfg.Every)
-	default:
-		r = alert.Lasting(cfg.Every, cfg.Window)
-		r.AtOnce = single
-	}
-	r.Counted = counted
-	r.Each = isEach(&e.rule)
-	r.Share = !counted && e.rule.Test == judge.Limited && e.rule.Dimension == unit.Share
-	r.Streams = e.rule.Test == judge.Grows || e.rule.Test == judge.Limited
-	return r
-}
 
 // add adds a result to its entry. A lost window (unless figures show that the budget's condition
 // does not hold), or one in which a counter of work could not be read, does not change the alert,
@@ -100,11 +78,11 @@ func (g *Guard) add(j *judgement) bool {
 	if r.Verdict == budget.Pass && !f.Above() || none && isDefault(e.Budget) { // which is not misspelt
 		f.Kept, f.Measured = f.End, true
 	}
-	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
+	if _, learning := j.finding.Reason.(judge.Learning); learning && r.Verdict == budget.Inconclusive {
 		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns
 	}
 	was := e.alert.State
-	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
+	if e.alert, j.event = e.alert.Next(f, e.rule.Alert(g.cfg.Every, g.cfg.Window)); e.alert.State != was {
 		e.Since = j.end
 	}
 	switch {

@@ -23,7 +23,8 @@ type budgets struct {
 
 // entry is one budget with its status and evidence. It is kept when other budgets change.
 type entry struct {
-	rule judge.Rule // the budget without its words
+	rule  judge.Rule // the budget without its words
+	needs judge.Needs
 
 	// Only alert.go writes these, but for the warning and the last dump.
 	BudgetStatus // without the fields that status computes
@@ -42,7 +43,7 @@ type entry struct {
 }
 
 func newEntry(b *budget.Budget, r *judge.Rule) *entry {
-	e := &entry{rule: *r}
+	e := &entry{rule: *r, needs: r.Needs()}
 	e.Name, e.Budget, e.Since, e.Verdicts = cmp.Or(b.Name, b.String()), *b, time.Now(), map[string]int64{}
 	e.Result.Budget = *b
 	return e
@@ -50,27 +51,10 @@ func newEntry(b *budget.Budget, r *judge.Rule) *entry {
 
 // group is the budgets that are judged by one kind of profile.
 type group struct {
-	kind    string // "figures" for those that need no profile
+	kind    string // "" for those that need no profile
 	watch   *judge.Watch
 	entries []*entry // in the order of the watch's rules
 }
-
-// kindFigures is the kind of budgets that need no profile.
-const kindFigures = "figures"
-
-// kindOf is the kind of profile that a budget is judged by.
-func kindOf(r *judge.Rule) string {
-	switch {
-	case r.Class == judge.Figure, r.Test == judge.Steady:
-		return kindFigures
-	case r.Class == judge.Leak:
-		return kinds.GoroutineLeak
-	}
-	return r.Kind
-}
-
-// isEach reports whether the limit is for each function, package or goroutine.
-func isEach(r *judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
 
 // newBudgets compiles the budgets of a configuration. Budgets that are in old too, with the same
 // name and sentence, keep their entries.
@@ -93,11 +77,11 @@ func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
 		}
 		p.entries = append(p.entries, e)
 	}
-	for _, kind := range append(kinds.Names(), kinds.GoroutineLeak, kindFigures) {
+	for _, kind := range append(kinds.Names(), kinds.GoroutineLeak, "") {
 		g := &group{kind: kind}
 		var rules []judge.Rule
 		for _, e := range p.entries {
-			if kindOf(&e.rule) == kind {
+			if e.needs.Profile == kind {
 				g.entries, rules = append(g.entries, e), append(rules, e.rule)
 			}
 		}

@@ -1,20 +1,12 @@
 package guard
 
 import (
-	"math"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 )
-
-// The CPU, memory and allocations of the whole process are counted by the kernel and the
-// runtime, and not sampled. Budgets on them are judged once a period, by counters of the
-// whole period. They need no profile and no samples.
 
 // totals are the values of all counters at one moment.
 type totals struct {
@@ -37,86 +29,22 @@ func (l *looper) period(start time.Time, end *process.Snapshot) (began time.Time
 	return began, true
 }
 
-// oncePerPeriod reports whether a budget is judged once a period: its value is counted in full,
-// or it is about a profile of one moment, of the heap or of goroutines.
-func oncePerPeriod(r *judge.Rule) bool {
-	kind := kindOf(r)
-	return kind == kindFigures || kinds.Of(kind).Taken == kinds.State || hasCounter(r)
-}
-
-// hasCounter reports whether a counter of the process has the value of a budget: its CPU,
-// in cores or per unit of work, or its allocations per unit of work.
-func hasCounter(r *judge.Rule) bool {
-	if r.Class != judge.Process || r.Test != judge.Limited || r.In != "" || len(r.Where) > 0 {
-		return false
-	}
-	return r.Kind == kinds.CPU && (r.Per != "" || r.Dimension == unit.Cores) || r.Kind == kinds.Allocs && r.Per != ""
-}
-
-const (
-	// A heavy request is taken to cost as much as ten usual ones: that is so in a lognormal
-	// distribution with a deviation of 1.5. Without a counter of requests, it is taken to
-	// cost half a second of CPU.
-	heavyRequests = 10
-	heavyCPU      = 500 * time.Millisecond
-
-	// countedAlpha is the chance that a period fails because it happens to have many heavy
-	// requests. An alert takes three such periods in a row.
-	countedAlpha = 0.01
-
-	// pooledPeriods is the largest number of periods that are judged together, if none of
-	// them has enough work to be judged alone.
-	pooledPeriods = 30
-)
-
-// count judges a budget by counters, over the time since it was last judged. It reports
-// whether the budget can be judged so. before are the counters at the start of the window.
-func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now *totals, every time.Duration) bool {
-	b, from := &e.rule, e.counted
-	e.counted = *now
-	if !hasCounter(b) || b.When.UnmetBy(figures) != nil { // also where there is no profile
-		return false
-	}
+// count judges a budget that the process's counters decide about, over the time since it was last
+// judged by them, which is returned, too. last is the finding on the window, and before are the
+// counters at its start. It reports whether something was counted.
+func (e *entry) count(last judge.Finding, figures map[string]float64, before, now *totals, every time.Duration) (f judge.Finding, since time.Time, ok bool) {
+	from := e.counted
 	if from.At.IsZero() {
 		from = *before
 	}
-	elapsed := now.At.Sub(from.At)
-	used := (now.CPU - from.CPU).Seconds()
-	if b.Kind == kinds.Allocs {
-		host := allocationsOf(&from.Snapshot, &now.Snapshot).beyond(now.own.beyond(from.own))
-		used = host.objects
-		if b.Dimension == unit.Bytes {
-			used = host.bytes
-		}
+	host := allocationsOf(&from.Snapshot, &now.Snapshot).beyond(now.own.beyond(from.own))
+	work, _ := between(from.work, now.work)
+	used := judge.Usage{Elapsed: now.At.Sub(from.At), CPU: now.CPU - from.CPU, Bytes: host.bytes, Objects: host.objects, Work: work}
+	f, ok, again := e.rule.Count(last, used, figures, every)
+	if e.counted = from; !again {
+		e.counted = *now
 	}
-	reason, over := judge.CountedOver{Elapsed: elapsed}, elapsed.Seconds()
-	heavy := over * b.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
-	if b.Per != "" {
-		done, _ := between(from.work, now.work)
-		over = done[b.Per]
-		heavy, reason.Work = over/heavyRequests, over
-	}
-	value := used / over
-	if over <= 0 || math.IsInf(value, 1) { // the result says why there is no work, or next to none
-		return false
-	}
-	f.Verdict, f.Value, f.Low, f.High = evidence.Pass, value, value, value
-	switch {
-	case value <= b.Limit:
-	case evidence.RateLower(heavy*value/b.Limit, countedAlpha) > heavy:
-		f.Verdict = evidence.Fail
-	default:
-		// A single request could decide, so this period is judged together with the next.
-		f.Verdict, reason.Little = evidence.Inconclusive, true
-		if elapsed < pooledPeriods*every {
-			e.counted = from
-		}
-	}
-	if f.Verdict == evidence.Pass { // the offenders are of a window that has failed
-		f.Offenders, f.Over = nil, 0
-	}
-	f.Reason = reason
-	return true
+	return f, from.At, ok
 }
 
 // gcOf sets the figure gc, or the reason why it is not known. The runtime counts the cost of a

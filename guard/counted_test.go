@@ -90,7 +90,10 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 			t.Fatal(err)
 		}
 		j := &judgement{entry: e, finding: &findings[0], start: before.At, end: now.At}
-		e.count(j.finding, nil, &before, &now, minute)
+		if e.needs.Counters {
+			f, _, _ := e.count(*j.finding, nil, &before, &now, minute)
+			j.finding = &f
+		}
 		j.result = e.Budget.Result(*j.finding)
 		g.add(j)
 		if j.event == alert.Fired {
@@ -188,8 +191,7 @@ func TestCountedNextToNothing(t *testing.T) {
 	start := time.Now()
 	before := totals{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
 	now := totals{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
-	var f judge.Finding
-	if e.count(&f, nil, &before, &now, time.Minute) || math.IsInf(f.Value, 0) {
+	if f, _, ok := e.count(judge.Finding{}, nil, &before, &now, time.Minute); ok || math.IsInf(f.Value, 0) {
 		t.Errorf("%+v, want no result", f)
 	}
 }
@@ -215,8 +217,7 @@ func TestLittleWork(t *testing.T) {
 			Snapshot: process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
 			work:     readings{"request": {n: tt.done}},
 		}
-		f := judge.Finding{Reason: judge.NoWork{}}
-		e.count(&f, nil, &before, &now, minute)
+		f, _, _ := e.count(judge.Finding{Reason: judge.NoWork{}}, nil, &before, &now, minute)
 		r := e.Budget.Result(f)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
@@ -237,7 +238,7 @@ func TestHasCounter(t *testing.T) {
 		"goroutines below 100":                            false,
 		"no function above 2 cores":                       false,
 	} {
-		if got := hasCounter(&entryOf(sentence).rule); got != want {
+		if got := entryOf(sentence).needs.Counters; got != want {
 			t.Errorf("%s: %t", sentence, got)
 		}
 	}

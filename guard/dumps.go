@@ -11,7 +11,6 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -48,10 +47,7 @@ type dump struct {
 // the CPU profile of the window beside it. Without found it is the CPU profile.
 func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump {
 	e := j.entry
-	kind := kindOf(&e.rule)
-	if kind == kindFigures {
-		kind = kinds.CPU
-	}
+	kind := cmp.Or(e.needs.Profile, kinds.CPU)
 	kindsOf, profiles := []string{kind}, []decode.Source{j.profile}
 	if found != nil && !found.profile.IsEmpty() {
 		kindsOf, profiles = []string{found.kind, kind}, []decode.Source{found.profile, j.profile}
@@ -122,7 +118,7 @@ func (e *entry) worst(r *budget.Result) string {
 	switch {
 	case len(r.Offenders) == 0:
 		return ""
-	case e.rule.Class == judge.Process, e.rule.Class == judge.Figure:
+	case e.rule.HasParts():
 		return partsOf
 	}
 	return r.Offenders[0].Function

@@ -96,7 +96,7 @@ func (l *looper) hurries() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.budgets.entries, func(e *entry) bool {
-		return e.alert.Hurries() && !oncePerPeriod(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
+		return e.alert.Hurries() && !e.needs.Periodic && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }
 

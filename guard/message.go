@@ -7,7 +7,6 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -64,11 +63,11 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged.Windows, "window"))
 	case event == alert.Unproven:
 		return "it is not proven any more: " + r.Reason
-	case e.rule.Test == judge.Absent:
+	case e.rule.IsAbsent():
 		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
 	case r.Limit <= 0: // "leaked" and "steady"
 		return r.Reason
-	case event == alert.Proven && isEach(&e.rule): // the largest of a small window is mostly chance
+	case event == alert.Proven && e.rule.IsEach(): // the largest of a small window is mostly chance
 		zone := evidence.Zone * r.Limit
 		if d := e.rule.Dimension; d == unit.Share || d == unit.Points {
 			zone = evidence.Edge(r.Limit)
@@ -94,10 +93,10 @@ func (e *entry) reason(g *Guard) string {
 	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
 		return r.Reason
 	}
-	rule := e.ruleOf(&g.cfg)
+	rule := e.rule.Alert(g.cfg.Every, g.cfg.Window)
 	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
 	text := r.Reason + "; still firing"
-	if named := e.Offender; named != nil && isEach(&e.rule) && (len(r.Offenders) == 0 || r.Offenders[0].Function != named.Function) {
+	if named := e.Offender; named != nil && rule.Each && (len(r.Offenders) == 0 || r.Offenders[0].Function != named.Function) {
 		text += " for " + named.Function
 	}
 	left := e.alert.CalmLeft(r.Limit, rule)

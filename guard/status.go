@@ -13,9 +13,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // Status is a consistent snapshot of a guard. As JSON it is status.json. It is a copy, but
@@ -218,7 +216,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r := &s.Result
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
-	state, since := e.alert.At(time.Since(g.started), e.ruleOf(&g.cfg))
+	state, since := e.alert.At(time.Since(g.started), e.rule.Alert(g.cfg.Every, g.cfg.Window))
 	if s.State = State(state); state != e.alert.State { // windows are lost
 		s.Since = g.started.Add(since)
 	}
@@ -228,11 +226,8 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
 		s.Proven = budget.Inconclusive
 	}
-	switch e.rule.Class {
-	case judge.Process, judge.Figure, judge.Leak: // their offenders are shares of a profile
-		if e.rule.Dimension != unit.Share {
-			s.OffenderUnit = "ratio"
-		}
+	if e.rule.InShares() {
+		s.OffenderUnit = "ratio"
 	}
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
@@ -35,11 +34,11 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	}
 	p.notLinked = slices.Collect(maps.Keys(missing))
 	for _, e := range p.entries {
-		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
+		if e.needs.Profile == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: "+kinds.NeedsLeaks+", or drop the budget")
 		}
 		_, absent := missing[e.Budget.Subject]
-		absent = absent && e.rule.Test == judge.Absent // the best possible pass
+		absent = absent && e.rule.IsAbsent() // the best possible pass
 		for _, text := range e.rule.Patterns() {
 			near, isMissing := missing[text]
 			switch {

@@ -126,7 +126,7 @@ type observation struct {
 func (l *looper) judge(ctx context.Context, g *group, m *observation) (results []*judgement) {
 	t, facts, p := m.table, m.facts, m.cpu.Source
 	since := m.now.At.Sub(l.started)
-	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
+	if g.kind != kinds.CPU && g.kind != "" && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !e.needs.Periodic }) {
 		return nil // all of them wait for the end of their period
 	}
 	if m.now.At.Before(l.kinds.due[g.kind]) {
@@ -135,7 +135,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *observation) (results [
 	leaks := g.kind == kinds.GoroutineLeak
 	var err error
 	switch {
-	case g.kind == kindFigures:
+	case g.kind == "":
 		t = &decode.Table{Symbols: new(decode.Symbols)}
 	case g.kind != kinds.CPU:
 		if leaks { // the collection is not the guard's own work
@@ -173,33 +173,26 @@ func (l *looper) judge(ctx context.Context, g *group, m *observation) (results [
 			// Its condition needs no profile. The evidence stays as it is.
 			j.finding.Reason, j.finding.Proven, j.finding.Evidence, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
 		}
-		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
+		if g.kind == kinds.CPU && !m.tried && !e.needs.Counters && j.lost {
 			continue
 		}
-		if oncePerPeriod(&e.rule) {
-			if !m.regular {
-				continue // the period is not complete
-			}
-			switch from := e.counted.At; { // other values are those at the window's end
-			case hasCounter(&e.rule) && !from.IsZero():
-				j.start = from
-			case e.rule.Subject == "gc":
-				j.start = m.period
-			}
-			if e.count(j.finding, m.facts.Figures, m.before, m.now, l.cfg.Every) {
-				j.lost = false // counters need no profile
-			}
-			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
-				j.finding.Proven, j.finding.Evidence = j.finding.Verdict, 0
-			}
+		if e.needs.Periodic && !m.regular {
+			continue // the period is not complete
+		}
+		if e.needs.Counters {
+			f, from, counted := e.count(*j.finding, m.facts.Figures, m.before, m.now, l.cfg.Every)
+			j.finding, j.start = &f, from
+			j.lost = j.lost && !counted // counters need no profile
 			// The window itself may have been within the limit, and has no offenders then.
-			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
+			if f.Verdict == evidence.Fail && len(f.Offenders) == 0 && err == nil {
 				of := e.rule.Dimension
 				if _, done := parts[of]; !done {
 					parts[of], _ = largestParts(ctx, t, g.kind, l.module, of)
 				}
 				f.Offenders = parts[of]
 			}
+		} else if e.rule.Subject == "gc" { // other values are those at the window's end
+			j.start = m.period
 		}
 		j.result = e.Budget.Result(*j.finding)
 		results = append(results, j)

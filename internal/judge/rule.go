@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -51,6 +52,10 @@ type Rule struct {
 	In      string
 	Where   map[string]string
 	When    Condition
+
+	// How long the rule has to fail until its alert fires, if its sentence says so.
+	ForWindows int
+	ForTime    time.Duration
 }
 
 // Largest is a rule that every profile of a kind breaks, so that its offenders are the functions
