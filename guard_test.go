@@ -3,14 +3,20 @@ package profguard_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	_ "net/http/pprof"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
@@ -19,32 +25,23 @@ import (
 )
 
 // The README as acceptance tests: its snippets stand in this file and those called readme, word for
-// word but for the indentation, and run; its sentences parse; its tables are true.
+// word but for the indentation, and run; its sentences parse; its commands and links lead somewhere.
 
 var served atomic.Int64
 
 func requests() float64 { return float64(served.Load()) }
 
-// serve is what the service does in the README's first snippet: it looks what the guard watches.
+// profileDir is where the service keeps profiles.
+var profileDir string
+
+// serve is what the service does in the README: it looks what the guard watches.
 func serve() error {
 	families, err := prometheus.DefaultRegisterer.(prometheus.Gatherer).Gather()
 	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "profguard_budget_state" })
-	if i < 0 || len(families[i].GetMetric()) != 2 {
-		return fmt.Errorf("expected a guard that watches 2 budgets, found %v, %w", families, err)
+	if i < 0 || len(families[i].GetMetric()) != 3 {
+		return fmt.Errorf("expected a guard that watches 3 budgets, found %v, %w", families, err)
 	}
 	return nil
-}
-
-// serviceConfig is the README's second.
-func serviceConfig() guard.Config {
-	// README: config
-	config := guard.Config{
-		Budgets: budget.Must("checkout: process below 2ms per request"),
-		Work:    map[string]func() float64{"request": requests}, // a counter that you have
-		DumpDir: "/var/lib/shop/profiles",
-	}
-	// README: end
-	return config
 }
 
 // useDefaults puts a registry of its own in the place of the default one.
@@ -62,17 +59,45 @@ func serveOneCheckout(ctx context.Context) {
 
 func TestReadmeService(t *testing.T) {
 	defer useDefaults()()
+	profileDir = t.TempDir()
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
-	useDefaults() // a stopped guard leaves its metrics
-	config := serviceConfig()
-	config.DumpDir = t.TempDir() // that of the snippet is made by a service's package
-	g, err := guard.Start(config)
+}
+
+// TestReadmePprof takes a profile at the path of net/http/pprof while windows follow each other.
+func TestReadmePprof(t *testing.T) {
+	defer useDefaults()()
+	g, err := guard.Start(guard.Config{Every: time.Second, Window: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Stop()
+	defer g.Stop()
+	mux := http.NewServeMux()
+	// README: pprof
+	mux.Handle("/debug/pprof/", http.DefaultServeMux)
+	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
+	// README: end
+	get := func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", path, nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+	if w := get("/debug/pprof/"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "goroutine") {
+		t.Errorf("the index of net/http/pprof: %d, %s", w.Code, w.Body)
+	}
+	w := get("/debug/pprof/profile?seconds=1")
+	for try := 0; w.Code != http.StatusOK && try < 10; try++ { // a busy machine may lose a profile
+		w = get("/debug/pprof/profile?seconds=1")
+	}
+	if w.Code != http.StatusOK {
+		t.Fatalf("the profile: %d, %s", w.Code, w.Body)
+	}
+	if _, err := profile.Parse(w.Body); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestReadmeSnippets finds the marked regions in the README, and the imports of what is declared there.
@@ -81,7 +106,7 @@ func TestReadmeSnippets(t *testing.T) {
 	source := read(t, "guard_test.go") + read(t, "readme_service_test.go") + read(t, "readme_check_test.go")
 	regions := regexp.MustCompile(`(?s)// README: (\w+)\n(.*?)\n[\t ]*// README: end`).FindAllStringSubmatch(source, -1)
 	if len(regions) != 3 {
-		t.Fatalf("%d marked regions expected 3", len(regions))
+		t.Fatalf("expected 3 marked regions, found %d", len(regions))
 	}
 	for _, r := range regions {
 		if !strings.Contains(flat(readme), flat(r[2])) {
@@ -90,9 +115,31 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
+// TestReadmeLength: a reader sees all of it before they decide.
+func TestReadmeLength(t *testing.T) {
+	if n := strings.Count(read(t, "README.md"), "\n"); n > 100 {
+		t.Errorf("README.md has %d lines, expected at most 100: move something to docs", n)
+	}
+}
+
+// TestReadmeLinks: each link into the repository leads to a file, in README and in docs.
+func TestReadmeLinks(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages in docs (%v)", err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(read(t, page), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
 // TestReadmeImports: a snippet that declares something can be copied as it is.
 func TestReadmeImports(t *testing.T) {
-	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)\n```").FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)\n *```").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		if strings.Contains(m[1], "\nfunc ") != strings.HasPrefix(m[1], "import (") || strings.HasPrefix(m[1], "func ") {
 			t.Errorf("expected import and func together:\n%s", m[1])
 		}
@@ -117,40 +164,13 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// section is the README's part under a heading.
-func section(t *testing.T, heading string) string {
-	t.Helper()
-	_, rest, ok := strings.Cut(read(t, "README.md"), "\n## "+heading+"\n")
-	if !ok {
-		t.Fatalf("README.md has no section %q", heading)
-	}
-	rest, _, _ = strings.Cut(rest, "\n## ")
-	return rest
-}
-
-var codeSpan = regexp.MustCompile("`([^`]+)`")
-
-// TestReadmeSentences parses the cheat-sheet.
+// TestReadmeSentences parses the budgets at the top.
 func TestReadmeSentences(t *testing.T) {
-	n := 0
-	for line := range strings.Lines(section(t, "The language")) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 {
-			continue
-		}
-		for _, m := range codeSpan.FindAllStringSubmatch(cells[1], -1) {
-			sentence := strings.Replace(m[1], "...", "no function above 20%", 1)
-			if strings.Contains(m[1], "/...") {
-				sentence = m[1]
-			}
-			if _, err := budget.Parse(sentence); err != nil {
-				t.Errorf("the README's cheat-sheet: %v", err)
-			}
-			n++
-		}
-	}
-	if n < 15 {
-		t.Errorf("found %d sentences in the cheat-sheet, expected at least 15", n)
+	_, text, _ := strings.Cut(read(t, "README.md"), "\n```\n")
+	text, _, _ = strings.Cut(text, "\n```\n")
+	set, err := budget.Parse(text)
+	if err != nil || len(set) < 5 {
+		t.Errorf("expected at least 5 budgets at the top of README.md, found %v, %v", set, err)
 	}
 }
 
@@ -165,21 +185,20 @@ func TestReadmeExports(t *testing.T) {
 	}
 }
 
-// TestReadmeCommands: the commands at the top are the ones that exist, and CI
-// runs the second.
+// TestReadmeCommands: the README's commands exist, and CI runs the tests as CONTRIBUTING says.
 func TestReadmeCommands(t *testing.T) {
-	readme, ci := read(t, "README.md"), read(t, ".ci/run")
-	for _, command := range []string{"go run ./examples/quickstart", "go run ./internal/testall"} {
-		if !strings.Contains(readme, command) {
-			t.Errorf("README.md does not name %q", command)
-		}
-		dir := strings.Fields(command)[2]
-		if out, err := exec.Command("go", "list", dir).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", command, err, out)
+	commands := regexp.MustCompile(`(?m)^go run `+module+`/(\S+)@latest`).FindAllStringSubmatch(read(t, "README.md"), -1)
+	if len(commands) < 3 {
+		t.Errorf("expected at least 3 commands in README.md, found %q", commands)
+	}
+	for _, m := range commands {
+		if out, err := exec.Command("go", "list", "./"+m[1]).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", m[0], err, out)
 		}
 	}
-	if !strings.Contains(ci, "\ngo run ./internal/testall\n") {
-		t.Error(".ci/run does not run the README's test command")
+	const tests = "go run ./internal/testall"
+	if !strings.Contains(read(t, "CONTRIBUTING.md"), "`"+tests+"`") || !strings.Contains(read(t, ".ci/run"), "\n"+tests+"\n") {
+		t.Errorf("expected %q in CONTRIBUTING.md and .ci/run", tests)
 	}
 }
 

@@ -1,6 +1,5 @@
 package profguard_test
 
-// README: test
 import (
 	"context"
 	"testing"
@@ -10,9 +9,9 @@ import (
 )
 
 func TestCheckout(t *testing.T) {
+	// README: test
 	guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
 		serveOneCheckout(ctx)
 	})
+	// README: end
 }
-
-// README: end

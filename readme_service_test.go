@@ -11,7 +11,10 @@ func run() error {
 		Budgets: budget.Must(
 			"no function above 20% cumulative except encoding/json when process above 0.1 cores",
 			"portlist absent",
+			"checkout: process below 2ms per request",
 		),
+		Work:    map[string]func() float64{"request": requests}, // a counter that you have
+		DumpDir: profileDir,                                     // keeps profiles of broken budgets
 	})
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/profguard/profguard/guard"
 )
 
-// TestRouters mounts the page in routers that have wildcards, as README says.
+// TestRouters mounts the page in routers that have wildcards, as docs/service.md says.
 func TestRouters(t *testing.T) {
 	page := http.StripPrefix("/debug/profguard", start(t, guard.Config{}).Handler())
 
