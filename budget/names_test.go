@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -166,7 +167,7 @@ func TestShortName(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 		p, err := pattern.Parse(want)
-		if pattern.PackageOf(name) != "" && (err != nil || !p.Match(name)) {
+		if names.PackageOf(name) != "" && (err != nil || !p.Match(name)) {
 			t.Errorf("%s does not match %s: %v", want, name, err)
 		}
 	}

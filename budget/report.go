@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -114,7 +115,7 @@ func (o Offender) String() string {
 		text += ", called by " + located(f, f)
 	}
 	for i := range o.Callees {
-		if callee := o.Callees[i].Function; pattern.PackageOf(callee) != pattern.PackageOf(o.Function) {
+		if callee := o.Callees[i].Function; names.PackageOf(callee) != names.PackageOf(o.Function) {
 			return text + ", goes to " + shortName(callee)
 		}
 	}
@@ -215,7 +216,7 @@ func shortName(fn string) string {
 	if name, rest, generic := strings.Cut(fn, "["); generic && name != "" {
 		fn = name + "[...]" + rest[strings.LastIndexByte(rest, ']')+1:]
 	}
-	return pattern.Short(fn)
+	return names.Short(fn)
 }
 
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go

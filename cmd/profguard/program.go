@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/names"
 )
 
 // otherProgram says why a base is of another program than a profile, "" if it may be of the
@@ -34,17 +34,17 @@ const leastOurs = 3
 
 // ours are the functions of package main and of a module, but those that each program has.
 func ours(t *decode.Table, module string) map[string]bool {
-	names := map[string]bool{}
+	own := map[string]bool{}
 	for _, f := range t.Funcs {
 		name := t.Symbols.Name(f.Name)
-		if pkg := pattern.PackageOf(name); pkg != "main" && (module == "" || pkg != module && !strings.HasPrefix(pkg, module+"/")) {
+		if pkg := names.PackageOf(name); pkg != "main" && (module == "" || pkg != module && !strings.HasPrefix(pkg, module+"/")) {
 			continue
 		}
-		if name != "main.main" && !strings.HasPrefix(name, "main.init") && !pattern.IsLiteral(name) {
-			names[name] = true
+		if name != "main.main" && !strings.HasPrefix(name, "main.init") && !names.IsLiteral(name) {
+			own[name] = true
 		}
 	}
-	return names
+	return own
 }
 
 // version is what names of binaries may have at their end.

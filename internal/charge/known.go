@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/names"
 )
 
 // This file has every name that this package knows. No framework is among them.
@@ -182,7 +182,7 @@ func partsOf(name, pkg string, isStandard bool) part {
 	if strings.IndexByte(name, '[') >= 0 {
 		p |= generic
 	}
-	if pattern.IsLiteral(name) {
+	if names.IsLiteral(name) {
 		p |= literal
 	}
 	if IsOurs(name) {
@@ -281,5 +281,5 @@ func WithoutOwn(t *decode.Table) *decode.Table {
 
 // IsStandard reports whether a function is of the standard library, as far as its name tells.
 func IsStandard(name string) bool {
-	return partsOf(name, pattern.PackageOf(name), slices.Contains(standardRoots, firstElement(name)))&standard != 0
+	return partsOf(name, names.PackageOf(name), slices.Contains(standardRoots, firstElement(name)))&standard != 0
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -52,7 +53,7 @@ func TestParts(t *testing.T) {
 		"_ZN6__tsanL14MemoryRangeSetEmmNS_9RawShadowE.part.0":  standard | runtimes | floor | waiting | interrupts,
 		"__tsan_read": standard | runtimes | floor | waiting | interrupts,
 	} {
-		pkg := pattern.PackageOf(name)
+		pkg := names.PackageOf(name)
 		if got := partsOf(name, pkg, new(Names).isStandard(name, pkg, "")); got != want {
 			t.Errorf("%s: %b, want %b", name, got, want)
 		}
@@ -101,7 +102,7 @@ func TestStandardFiles(t *testing.T) {
 		{trimmed, "", "shop/db.Get", "shop/db/db.go", false},
 	} {
 		n := &Names{Module: tt.module, sources: tt.sources}
-		if got := n.isStandard(tt.name, pattern.PackageOf(tt.name), tt.file); got != tt.want {
+		if got := n.isStandard(tt.name, names.PackageOf(tt.name), tt.file); got != tt.want {
 			t.Errorf("%s in %s, module %q: %t, want %t", tt.name, tt.file, tt.module, got, tt.want)
 		}
 	}

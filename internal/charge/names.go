@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -114,7 +115,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 }
 
 func (n *Names) learnName(id decode.ID, name, file string) {
-	pkg := pattern.PackageOf(name)
+	pkg := names.PackageOf(name)
 	n.parts[id] = learnt | partsOf(name, pkg, n.isStandard(name, pkg, file))
 	n.pkg[id] = n.packageID(cmp.Or(pkg, pattern.NoPackage))
 	if int(n.pkg[id]) == len(n.homes) { // a new package

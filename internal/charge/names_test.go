@@ -21,8 +21,8 @@ func window(symbols *decode.Symbols, first, count int) *decode.Table {
 	return t
 }
 
-// names has a memory for patterns.
-func names(t *testing.T, texts ...string) *Names {
+// newNames is a memory for patterns.
+func newNames(t *testing.T, texts ...string) *Names {
 	t.Helper()
 	var patterns []*pattern.Pattern
 	for _, text := range texts {
@@ -55,7 +55,7 @@ func TestNamesForget(t *testing.T) {
 	for i := range 64 { // patterns that match a name or not by its number, so that the sets differ
 		texts = append(texts, fmt.Sprintf("/F.*[%d%d%d]/", i%10, i/10, i%7))
 	}
-	n := names(t, texts...)
+	n := newNames(t, texts...)
 	n.most = 32_000 // two profiles' worth, or so
 	most := 0
 	for i := range 50 {
@@ -64,7 +64,7 @@ func TestNamesForget(t *testing.T) {
 			t.Fatal(err)
 		}
 		most = max(most, n.cost)
-		want := names(t, texts...)
+		want := newNames(t, texts...)
 		if err := want.Learn(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestNamesForget(t *testing.T) {
 
 func TestNamesCostTooMuch(t *testing.T) {
 	var symbols decode.Symbols
-	n := names(t, endings...)
+	n := newNames(t, endings...)
 	n.most = 100
 	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {
 		t.Errorf("few functions: %v", err)
@@ -88,7 +88,7 @@ func TestNamesCostTooMuch(t *testing.T) {
 	for i := range 50 {
 		texts = append(texts, fmt.Sprintf("example.com/app.F%d", i), fmt.Sprintf("/F%d/", i))
 	}
-	n = names(t, texts...)
+	n = newNames(t, texts...)
 	n.most = 500
 	for range 2 { // the second profile is refused like the first
 		if err := n.Learn(t.Context(), window(&symbols, 0, 50)); !errors.Is(err, errCost) {
@@ -102,7 +102,7 @@ func TestNamesCostTooMuch(t *testing.T) {
 
 func TestNamesCanceled(t *testing.T) {
 	var symbols decode.Symbols
-	n := names(t, endings...)
+	n := newNames(t, endings...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	table := window(&symbols, 0, 640)
@@ -128,7 +128,7 @@ func TestNamesTwoFiles(t *testing.T) {
 		for _, file := range files {
 			table.Funcs = append(table.Funcs, decode.Func{Name: name, File: symbols.Intern([]byte(file))})
 		}
-		n := names(t)
+		n := newNames(t)
 		if err := n.Learn(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -25,7 +26,7 @@ func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
 		called := l.Line[len(l.Line)-1].Function.Name // the others are inlined into it
 		at := slices.Index(packages, called)
 		if at < 0 {
-			at = slices.Index(packages, pattern.PackageOf(called))
+			at = slices.Index(packages, names.PackageOf(called))
 		}
 		if at >= 0 {
 			l.Address = uint64(at+1)<<20 + l.ID

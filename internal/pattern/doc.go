@@ -1,6 +1,6 @@
-// Package pattern understands Go function names as profiles spell them, and
-// decides which of them a pattern means. It is for the rest of profguard: a
-// budget's subject, and its except and in clauses, are patterns.
+// Package pattern decides which names of functions, as profiles spell them, a
+// pattern means. It is for the rest of profguard: a budget's subject, and its except
+// and in clauses, are patterns.
 //
 // # Patterns
 //

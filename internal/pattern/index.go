@@ -3,6 +3,8 @@ package pattern
 import (
 	"slices"
 	"strings"
+
+	"github.com/profguard/profguard/internal/names"
 )
 
 // An Index answers which of many patterns match a name. A pattern is tried on the names
@@ -13,9 +15,9 @@ type Index struct {
 	patterns []*Pattern
 	byWord   map[string][]int32
 	always   []int32
-	segments []segment // of the last name, for the next
-	names    int       // that were looked up
-	tried    []int     // by pattern, the last of these names that it was tried on
+	segments []names.Segment // of the last name, for the next
+	names    int             // that were looked up
+	tried    []int           // by pattern, the last of these names that it was tried on
 
 	Cost int // of all tries of patterns on names until now, see [Index.try]
 }
@@ -54,7 +56,7 @@ func NewIndex(patterns []*Pattern) *Index {
 func (r reading) words() []string {
 	words := slices.Clone([]string(r.path))
 	for _, seg := range r.item {
-		words = append(words, seg.text)
+		words = append(words, seg.Text)
 	}
 	return slices.DeleteFunc(words, func(word string) bool { return strings.Contains(word, "*") || word == everything })
 }
@@ -62,23 +64,23 @@ func (r reading) words() []string {
 // Match appends the numbers of all patterns that match the function name to dst,
 // each once and in order, and returns it. It answers as [Pattern.Match] does.
 func (ix *Index) Match(full string, dst []int32) []int32 {
-	s := parseName(full, ix.segments[:0])
-	ix.segments = s.segments
+	s := names.Parse(full, ix.segments[:0])
+	ix.segments = s.Segments
 	start := len(dst)
 	ix.names++
 	dst = ix.try(ix.always, &s, dst)
 	if len(ix.byWord) > 0 {
-		for rest, more := s.path, s.path != ""; more; {
+		for rest, more := s.Path, s.Path != ""; more; {
 			var element string
 			element, rest, more = strings.Cut(rest, "/")
 			dst = ix.try(ix.byWord[element], &s, dst)
 		}
-		if names := lastNames(s.path); names[0] != names[2] {
-			dst = ix.try(ix.byWord[names[1]], &s, dst)
-			dst = ix.try(ix.byWord[names[2]], &s, dst)
+		if last := names.LastNames(s.Path); last[0] != last[2] {
+			dst = ix.try(ix.byWord[last[1]], &s, dst)
+			dst = ix.try(ix.byWord[last[2]], &s, dst)
 		}
-		for _, seg := range s.segments {
-			dst = ix.try(ix.byWord[seg.text], &s, dst)
+		for _, seg := range s.Segments {
+			dst = ix.try(ix.byWord[seg.Text], &s, dst)
 		}
 	}
 	slices.Sort(dst[start:])
@@ -95,15 +97,15 @@ const (
 
 // try appends the numbers of the patterns that match. Each is tried once on a name, however often
 // the name has its word.
-func (ix *Index) try(numbers []int32, s *symbol, dst []int32) []int32 {
+func (ix *Index) try(numbers []int32, s *names.Name, dst []int32) []int32 {
 	for _, number := range numbers {
 		if ix.tried[number] == ix.names {
 			continue
 		}
 		ix.tried[number] = ix.names
-		ix.Cost += 1 + len(s.full)/nameBytes
+		ix.Cost += 1 + len(s.Full)/nameBytes
 		if ix.patterns[number].reads(s) {
-			ix.Cost += len(s.full) / runBytes
+			ix.Cost += len(s.Full) / runBytes
 		}
 		if ix.patterns[number].match(s) {
 			dst = append(dst, number)

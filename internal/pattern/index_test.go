@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/names"
 )
 
 func mustParse(t testing.TB, texts ...string) []*Pattern {
@@ -23,6 +27,19 @@ func mustParse(t testing.TB, texts ...string) []*Pattern {
 	return patterns
 }
 
+// spellings are the names of functions with which package names is tested.
+func spellings(t *testing.T) (full []string) {
+	b, err := os.ReadFile("../names/testdata/names.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		name, _, _ := strings.Cut(line, "\t")
+		full = append(full, name)
+	}
+	return full
+}
+
 // matchAll is what an Index must be equal to.
 func matchAll(patterns []*Pattern, name string, dst []int32) []int32 {
 	for i, p := range patterns {
@@ -34,20 +51,20 @@ func matchAll(patterns []*Pattern, name string, dst []int32) []int32 {
 }
 
 func TestIndexEqualsPatterns(t *testing.T) {
-	var texts, names []string
+	var texts, functions []string
 	for _, test := range matchTests {
 		texts = append(texts, test.pattern)
-		names = append(append(names, test.match...), test.miss...)
+		functions = append(append(functions, test.match...), test.miss...)
 	}
-	for _, test := range nameTests {
-		names = append(names, test.full)
-		if _, err := Parse(test.full); err == nil {
-			texts = append(texts, test.full)
+	for _, full := range spellings(t) {
+		functions = append(functions, full)
+		if _, err := Parse(full); err == nil {
+			texts = append(texts, full)
 		}
 	}
 	patterns := mustParse(t, texts...)
 	ix := NewIndex(patterns)
-	for _, name := range names {
+	for _, name := range functions {
 		if diff := cmp.Diff(matchAll(patterns, name, nil), ix.Match(name, nil)); diff != "" {
 			t.Errorf("%q: -patterns +index\n%s", name, diff)
 		}
@@ -170,13 +187,13 @@ func BenchmarkIndex(b *testing.B) {
 }
 
 func BenchmarkParseName(b *testing.B) {
-	names := corpus()
+	functions := corpus()
 	for b.Loop() {
-		for _, name := range names {
-			PackageOf(name)
+		for _, name := range functions {
+			names.PackageOf(name)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/name")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(functions)), "ns/name")
 }
 
 // A pattern is tried once on a name, however often the name has its word.

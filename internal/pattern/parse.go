@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/profguard/profguard/internal/names"
 )
 
 // maxDots is the number of dots in a pattern's last element that are tried as the end of the
@@ -83,7 +85,7 @@ func parseReadings(text string) ([]reading, error) {
 		readings = append(readings, reading{path: pathOf(text)})
 	}
 	add := func(path pathSpec, item string) {
-		switch segs, well := scan(item, nil); {
+		switch segs, well := names.Scan(item, nil); {
 		case !well || len(segs) == 0:
 		case item == "*": // fmt.* is all of fmt
 			readings = append(readings, reading{path, nil})
@@ -107,38 +109,26 @@ func parseReadings(text string) ([]reading, error) {
 	return withMoved(readings), nil
 }
 
-// moved has the packages of the standard library that do their work in others, and these others.
-// A pattern for the whole package is about all of them.
-var moved = []struct {
-	from string
-	to   []string
-}{
-	{"encoding/json", []string{"encoding/json/v2", "encoding/json/jsontext", "encoding/json/internal/..."}}, // since Go 1.27
-	{"net/http", []string{"net/http/internal/..."}},                                                         // HTTP/2, since Go 1.27
-}
-
-// withMoved adds, for packages whose work has moved, the packages that do it now. Since Go 1.24
-// many packages of crypto are implemented in packages with their names, and functions with the
-// same names: crypto/sha256 in crypto/internal/fips140/sha256 or, with GOFIPS140,
-// crypto/internal/fips140/v1.0.0/sha256.
+// withMoved adds, for packages whose work has moved, the packages that do it now. A pattern for the
+// whole package is about all of them; in those of crypto also the functions have the old names.
 func withMoved(readings []reading) []reading {
 	for _, r := range readings {
-		for _, m := range moved {
-			if r.item == nil && r.path.match(m.from) {
-				for _, to := range m.to {
+		for _, m := range names.Moved {
+			if r.item == nil && r.path.match(m.From) {
+				for _, to := range m.To {
 					readings = append(readings, reading{pathOf(to), nil})
 				}
 			}
 		}
 		if len(r.path) > 1 && r.path[0] == "crypto" && r.path[1] != "internal" && r.path[1] != everything {
-			path := append(pathSpec{"crypto", "internal", "fips140", everything}, r.path[1:]...)
+			path := append(append(pathOf(names.FIPS), everything), r.path[1:]...)
 			readings = append(readings, reading{path, r.item})
 		}
 	}
 	return readings
 }
 
-func pathOf(text string) pathSpec { return strings.Split(canonicalPath(text), "/") }
+func pathOf(text string) pathSpec { return strings.Split(names.CanonicalPath(text), "/") }
 
 // checkHead returns an error for a text that is a mistake in every reading.
 func checkHead(text, head string) error {
@@ -168,7 +158,7 @@ func checkHead(text, head string) error {
 func checkCharacters(text string) error {
 	for i := 0; i < len(text); {
 		if text[i] == '[' && i > 0 {
-			rest, closed := cutBrackets(text[i:])
+			rest, closed := names.CutBrackets(text[i:])
 			if !closed {
 				return fmt.Errorf("the [ of %q is not closed; leave the type arguments out, all instances of a function match", text[i:])
 			}

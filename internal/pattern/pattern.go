@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/profguard/profguard/internal/names"
 )
 
 // A Pattern says which functions are meant. The package documentation describes
@@ -19,7 +22,7 @@ type Pattern struct {
 // A reading is one way to understand a pattern's text.
 type reading struct {
 	path pathSpec
-	item []segment // the function or type in the package; nil for all of it
+	item []names.Segment // the function or type in the package; nil for all of it
 }
 
 // Quote returns a pattern for the function with this name, as a sentence holds it. For an
@@ -27,7 +30,7 @@ type reading struct {
 func Quote(name string) string {
 	text := name
 	if before, after, found := strings.Cut(name, "["); found && before != "" {
-		after, _ = cutBrackets("[" + after)
+		after, _ = names.CutBrackets("[" + after)
 		text = before + after
 	}
 	p, err := Parse(text)
@@ -45,21 +48,21 @@ const NoPackage = "(no package)"
 // Match reports whether the pattern matches the function with this name, as it is in a
 // profile. It parses the name each time: remember the answer for a name, or use an [Index].
 func (p *Pattern) Match(full string) bool {
-	s := parseName(full, nil)
+	s := names.Parse(full, nil)
 	return p.match(&s)
 }
 
-func (p *Pattern) match(s *symbol) bool {
+func (p *Pattern) match(s *names.Name) bool {
 	switch {
 	case p.regexp != nil:
-		return p.reads(s) && p.regexp.MatchString(s.canonical())
+		return p.reads(s) && p.regexp.MatchString(s.Canonical())
 	case p.foreign == NoPackage:
-		return s.path == ""
+		return s.Path == ""
 	case p.foreign != "":
-		return p.foreign == s.full
+		return p.foreign == s.Full
 	}
 	for _, r := range p.readings {
-		if r.path.match(s.path) && s.has(r.item) {
+		if r.path.match(s.Path) && has(s, r.item) {
 			return true
 		}
 	}
@@ -67,19 +70,19 @@ func (p *Pattern) match(s *symbol) bool {
 }
 
 // reads reports whether the pattern is a regular expression that the name alone decides.
-func (p *Pattern) reads(s *symbol) bool {
-	name := s.canonical()
+func (p *Pattern) reads(s *names.Name) bool {
+	name := s.Canonical()
 	return p.regexp != nil && !slices.ContainsFunc(p.needs, func(text string) bool { return !strings.Contains(name, text) })
 }
 
-// has reports whether item names the symbol's function, its type, or the
+// has reports whether item names the function of a name, its type, or the
 // function that holds it. nil names everything.
-func (s *symbol) has(item []segment) bool {
+func has(s *names.Name, item []names.Segment) bool {
 	if item == nil {
 		return true
 	}
-	for i := range s.segments {
-		if (i == 0 || s.mayHold(i, item)) && s.startsWith(i, item) {
+	for i := range s.Segments {
+		if (i == 0 || mayHold(s, i, item)) && startsWith(s.Segments[i:], item) {
 			return true
 		}
 	}
@@ -88,32 +91,45 @@ func (s *symbol) has(item []segment) bool {
 
 // mayHold reports whether the word at i > 0 may be a function that was inlined
 // and left its literal here, as later in outer.later.func1.
-func (s *symbol) mayHold(i int, item []segment) bool {
+func mayHold(s *names.Name, i int, item []names.Segment) bool {
 	last := item[len(item)-1] // with the number of a literal it means exactly that literal
-	return i+len(item) <= s.lastMark && s.segments[i].kind < mark && s.segments[i-1].kind != pointer && last.kind < mark
+	return i+len(item) <= s.LastMark && s.Segments[i].Kind < names.Mark && s.Segments[i-1].Kind != names.Pointer && last.Kind < names.Mark
 }
 
-// startsWith reports whether the segments from i on begin with item. Segments after it, a
+// startsWith reports whether segments begin with item. Segments after it, a
 // type's methods or a function's literals, belong to it.
-func (s *symbol) startsWith(i int, item []segment) bool {
-	segs := s.segments[i:]
+func startsWith(segs, item []names.Segment) bool {
 	if len(item) > len(segs) {
 		return false
 	}
 	for j, want := range item {
 		got := segs[j]
 		switch {
-		case want.kind >= mark || got.kind >= mark:
+		case want.Kind >= names.Mark || got.Kind >= names.Mark:
 			if got != want {
 				return false
 			}
-		case want.kind == pointer && got.kind != pointer:
+		case want.Kind == names.Pointer && got.Kind != names.Pointer:
 			return false
-		case got.kind == pointer && want.kind != pointer && j > 0:
+		case got.Kind == names.Pointer && want.Kind != names.Pointer && j > 0:
 			return false // in f.(*T).M, f is a function, not a type or package
-		case !matchWord(want.text, got.text):
+		case !matchWord(want.Text, got.Text):
 			return false
 		}
 	}
 	return true
 }
+
+// Visible is a text in one line for a terminal or a log: a profile may have any characters in a
+// name, also those that end lines or move the cursor.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// Clipped is what is Visible of the first bytes of a text, which may be long.
+func Clipped(text string, most int) string { return Visible(text[:min(len(text), most)]) }

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 	"golang.org/x/tools/txtar"
+
+	"github.com/profguard/profguard/internal/names"
 )
 
 type realTest struct {
@@ -184,7 +186,7 @@ func checkLinked(t *testing.T, binary string) {
 		if diff := cmp.Diff(want, ix.Match(f.Name, nil)); diff != "" {
 			t.Errorf("%q: -patterns +index\n%s", f.Name, diff)
 		}
-		pkg := PackageOf(f.Name)
+		pkg := names.PackageOf(f.Name)
 		if strings.Contains(pkg+"/", "vendor/") || strings.ContainsAny(pkg, "[(%") {
 			t.Errorf("%q is in package %q", f.Name, pkg)
 		}

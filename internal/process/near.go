@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/spelling"
 )
@@ -68,7 +69,7 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		return found, nil
 	}
 	err := functions(func(name string) bool {
-		pkg := pattern.PackageOf(name)
+		pkg := names.PackageOf(name)
 		if pkg == "" {
 			return true
 		}

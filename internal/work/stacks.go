@@ -6,7 +6,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/names"
 )
 
 const (
@@ -52,7 +52,7 @@ func workOf(stack []string) int {
 	switch work := stack[i-1]; {
 	case hasPrefix(work, workPackage+".(*Worker).", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"):
 		return 0
-	case pattern.IsLiteral(work):
+	case names.IsLiteral(work):
 		return i
 	}
 	return i + 1

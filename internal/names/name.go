@@ -1,50 +1,49 @@
-package pattern
+package names
 
 import (
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// A symbol is a function name, prepared for being matched.
-type symbol struct {
-	full     string
-	path     string // canonical; "" if the name is not Go's
-	rest     string // what follows the path
-	segments []segment
-	// lastMark is the index of the last segment that says that this is a literal
+// A Name is the name of a function, in its parts.
+type Name struct {
+	Full     string
+	Path     string // of the package, canonical; "" if the name is not Go's
+	Rest     string // what follows the path
+	Segments []Segment
+	// LastMark is the index of the last segment that says that this is a literal
 	// or a body cut out of a function, -1 if it is a function as written.
-	lastMark int
+	LastMark int
 }
 
-// parseName prepares a name. Its segments are in buf, if they fit.
-func parseName(full string, buf []segment) symbol {
-	s := symbol{full: full, segments: buf, lastMark: -1}
+// Parse reads a name. Its segments are in buf, if they fit.
+func Parse(full string, buf []Segment) Name {
+	s := Name{Full: full, Segments: buf, LastMark: -1}
 	path, rest := cut(full)
 	if path == "" {
 		if isIdentifier(full) { // memcpy: a C function can be asked for like any other
-			s.segments = append(buf, segment{text: full})
+			s.Segments = append(buf, Segment{Text: full})
 		}
 		return s
 	}
-	s.path, s.rest = canonicalPath(path), rest
-	s.segments, _ = scan(rest, buf)
-	for i, seg := range s.segments {
+	s.Path, s.Rest = CanonicalPath(path), rest
+	s.Segments, _ = Scan(rest, buf)
+	for i, seg := range s.Segments {
 		// A method value wraps a method and says nothing about inlining.
-		if seg.kind >= mark && seg.text != "-fm" {
-			s.lastMark = i
+		if seg.Kind >= Mark && seg.Text != "-fm" {
+			s.LastMark = i
 		}
 	}
 	return s
 }
 
-// canonical is the name that regular expressions see: with its type arguments
-// and all that the compiler added.
-func (s *symbol) canonical() string {
-	if len(s.path)+1+len(s.rest) == len(s.full) || s.path == "" {
-		return s.full // nothing was undone
+// Canonical is the name with the canonical path, with its type arguments and all that the compiler
+// added.
+func (s *Name) Canonical() string {
+	if len(s.Path)+1+len(s.Rest) == len(s.Full) || s.Path == "" {
+		return s.Full // nothing was undone
 	}
-	return s.path + "." + s.rest
+	return s.Path + "." + s.Rest
 }
 
 // PackageOf returns the canonical import path of a function's package: escapes and
@@ -52,7 +51,7 @@ func (s *symbol) canonical() string {
 // Go's.
 func PackageOf(full string) string {
 	path, _ := cut(full)
-	return canonicalPath(path)
+	return CanonicalPath(path)
 }
 
 // Short is a function's name with the name of its package in place of the path, without a major
@@ -62,14 +61,14 @@ func Short(full string) string {
 	if path == "" {
 		return full[strings.LastIndexByte(full, '/')+1:]
 	}
-	return lastNames(canonicalPath(path))[1] + "." + rest
+	return LastNames(CanonicalPath(path))[1] + "." + rest
 }
 
 // IsLiteral reports whether the function is a literal or in one, the body of a range loop over a
 // function, or a method value: main.f.func1, main.f.1 (see marked), main.f-range1, main.T.m-fm.
 func IsLiteral(full string) bool {
-	var buf [8]segment
-	return slices.ContainsFunc(parseName(full, buf[:0]).segments, func(seg segment) bool { return seg.kind == literal })
+	var buf [8]Segment
+	return slices.ContainsFunc(Parse(full, buf[:0]).Segments, func(seg Segment) bool { return seg.Kind == Literal })
 }
 
 // cut splits a Go name after its package. The path is as written, not canonical, and "" for other
@@ -108,17 +107,3 @@ func isIdentifier(s string) bool {
 	}
 	return s != ""
 }
-
-// Visible is a text in one line for a terminal or a log: a profile may have any characters in a
-// name, also those that end lines or move the cursor.
-func Visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
-}
-
-// Clipped is what is Visible of the first bytes of a text, which may be long.
-func Clipped(text string, most int) string { return Visible(text[:min(len(text), most)]) }

@@ -1,45 +1,45 @@
-package pattern
+package names
 
 import "strings"
 
-// A kind says what a segment of a function name stands for.
-type kind uint8
+// A Kind says what a segment of a function name stands for.
+type Kind uint8
 
 const (
-	plain   kind = iota // a function, or a type that is received by value
-	pointer             // (*T): a type that is received by pointer
-	mark                // what the compiler adds: gowrap1, deferwrap1, the number of an init function
-	literal             // for a literal, a body of a loop or a method value: its number, -range1, -fm
+	Plain   Kind = iota // a function, or a type that is received by value
+	Pointer             // (*T): a type that is received by pointer
+	Mark                // what the compiler adds: gowrap1, deferwrap1, the number of an init function
+	Literal             // for a literal, a body of a loop or a method value: its number, -range1, -fm
 )
 
-// A segment is one word of a function name, without its type arguments:
+// A Segment is one word of a function name, without its type arguments:
 // "(*box[go.shape.int]).Put.func1" has the segments (*box), Put and func1.
-type segment struct {
-	text string
-	kind kind
+type Segment struct {
+	Text string
+	Kind Kind
 }
 
-// scan appends the segments of rest, the part of a Go name after its package,
+// Scan appends the segments of rest, the part of a Go name after its package,
 // to segs. It takes any input; well reports whether all parentheses are closed and no word
 // is empty, which a pattern must be and a name from a damaged profile need not.
-func scan(rest string, segs []segment) (_ []segment, well bool) {
+func Scan(rest string, segs []Segment) (_ []Segment, well bool) {
 	well = true
 	for first := len(segs) == 0; rest != ""; first = false {
-		var seg segment
+		var seg Segment
 		closed := true
 		if rest[0] == '(' {
 			seg, rest, closed = scanReceiver(rest)
 		} else {
 			seg, rest = scanWord(rest)
 		}
-		if !first && seg.kind == plain {
+		if !first && seg.Kind == Plain {
 			seg = marked(seg, segs)
 		}
-		if seg.text != "" {
+		if seg.Text != "" {
 			segs = append(segs, seg)
 		}
-		well = well && closed && seg.text != ""
-		rest, _ = cutBrackets(rest)
+		well = well && closed && seg.Text != ""
+		rest, _ = CutBrackets(rest)
 		switch {
 		case strings.HasPrefix(rest, "."):
 			rest = rest[1:]
@@ -54,31 +54,31 @@ func scan(rest string, segs []segment) (_ []segment, well bool) {
 }
 
 // scanReceiver reads "(*T)", "(*T[int])" or "(T)" from the start of s.
-func scanReceiver(s string) (seg segment, rest string, closed bool) {
+func scanReceiver(s string) (seg Segment, rest string, closed bool) {
 	s = s[1:]
 	if strings.HasPrefix(s, "*") {
-		seg.kind, s = pointer, s[1:]
+		seg.Kind, s = Pointer, s[1:]
 	}
 	end := 0
 	for end < len(s) && s[end] != '[' && s[end] != ')' && s[end] != '.' {
 		end++
 	}
-	seg.text = s[:end]
-	s, _ = cutBrackets(s[end:])
+	seg.Text = s[:end]
+	s, _ = CutBrackets(s[end:])
 	rest, closed = strings.CutPrefix(s, ")")
 	return seg, rest, closed
 }
 
 // scanWord reads a word, or a suffix such as -range1, from the start of s.
-func scanWord(s string) (segment, string) {
+func scanWord(s string) (Segment, string) {
 	if n := suffixLen(s); n > 0 {
-		return segment{s[:n], literal}, s[n:]
+		return Segment{s[:n], Literal}, s[n:]
 	}
 	end := 0
 	for end < len(s) && s[end] != '.' && s[end] != '[' && (s[end] != '-' || suffixLen(s[end:]) == 0) {
 		end++
 	}
-	return segment{text: s[:end]}, s[end:]
+	return Segment{Text: s[:end]}, s[end:]
 }
 
 // suffixLen is the length of the "-range1" or "-fm" that s starts with, or 0.
@@ -99,23 +99,23 @@ func suffixLen(s string) int {
 // that depends on inlining, so that both are 1. The second init function is init.1, though, and
 // init.func1 a literal outside of functions. No literal is 0, as in the f.part.0 of C compilers.
 // A method called func1 would be taken for a closure, but has never been seen.
-func marked(seg segment, before []segment) segment {
-	number := strings.TrimPrefix(seg.text, "func")
-	inits := number == seg.text && len(before) > 0 && before[len(before)-1] == segment{text: "init"}
-	wraps := strings.TrimPrefix(strings.TrimPrefix(seg.text, "gowrap"), "deferwrap")
+func marked(seg Segment, before []Segment) Segment {
+	number := strings.TrimPrefix(seg.Text, "func")
+	inits := number == seg.Text && len(before) > 0 && before[len(before)-1] == Segment{Text: "init"}
+	wraps := strings.TrimPrefix(strings.TrimPrefix(seg.Text, "gowrap"), "deferwrap")
 	switch {
 	case isNumber(number) && number != "0" && !inits:
-		return segment{number, literal}
+		return Segment{number, Literal}
 	case isNumber(wraps):
-		return segment{seg.text, mark}
+		return Segment{seg.Text, Mark}
 	}
 	return seg
 }
 
-// cutBrackets returns what follows the bracket that closes the one in front of s, if there is
+// CutBrackets returns what follows the bracket that closes the one in front of s, if there is
 // one. Brackets in quotes, the field tags of a struct shape, do not count. Where nothing closes
 // it, that is what follows the last bracket there is.
-func cutBrackets(s string) (rest string, closed bool) {
+func CutBrackets(s string) (rest string, closed bool) {
 	if s == "" || s[0] != '[' {
 		return s, true
 	}
