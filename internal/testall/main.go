@@ -38,10 +38,10 @@ func main() {
 }
 
 // testAll runs go test in all modules below root, abreast at a time, and reports whether all
-// have passed. Internal modules take the longest and begin first.
+// have passed. Internal modules take longest and begin first.
 func testAll(root string, args []string, out io.Writer) (passed bool) {
 	var files []string
-	for _, pattern := range []string{"go.mod", "internal/*/go.mod", "examples/*/go.mod"} {
+	for _, pattern := range []string{"go.mod", "internal/*/go.mod", "export/*/go.mod", "examples/*/go.mod"} {
 		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the patterns are valid
 		files = append(files, found...)
 	}

@@ -1,0 +1,46 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// An Exporter sends profiles to where they outlive the process: a collector, Pyroscope, a bucket.
+// The modules below github.com/profguard/profguard/export have some.
+//
+// A guard calls it on one goroutine, one profile at a time, and never waits for it. Export should
+// end when ctx does. One that panics or hangs costs the program a counter and, while it hangs,
+// that one goroutine. Nothing is sent twice but after a crash, or an answer that was lost; the
+// profile has the same ID then. An error means that the profile is sent again later, unless it
+// wraps [ErrRefused]. If an error has a method RetryAfter() time.Duration, nothing is sent for so
+// long, but for an hour at the most.
+type Exporter interface {
+	Export(ctx context.Context, p Profile) error
+}
+
+// A Locator is an [Exporter] that knows where a person finds a profile that it exports. URL must
+// not block: it is asked before the profile is sent, for the event that names the dump.
+type Locator interface {
+	URL(p Profile) string
+}
+
+// ErrRefused is wrapped by the errors of an [Exporter] about a profile that its destination will
+// never take, as one that is too large.
+var ErrRefused = errors.New("refused")
+
+// A Profile is what an [Exporter] gets. It must not be modified.
+type Profile struct {
+	// ID is the same whenever this profile is sent. The profiles of one dump have an ID that
+	// begins with that of the dump.
+	ID string
+	// Kind is a kind of profile as budgets name it: "cpu", "heap", "allocs", "goroutine" ...
+	Kind       string
+	Data       []byte // gzipped profile.proto
+	Start, End time.Time
+	Budget     string // the name of the budget that it is a dump of, "" for a window
+	// Attributes describe the process, with OpenTelemetry's names: service.name,
+	// service.version, vcs.revision, host.name ...; and of a dump, what was found:
+	// profguard.budget.sentence, profguard.verdict, profguard.value ...
+	Attributes map[string]string
+}

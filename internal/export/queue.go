@@ -1,0 +1,286 @@
+// Package export sends what is to leave the process. The code that sends is the host's: it may
+// fail, block, panic or never return.
+//
+// A [Queue] is bounded in number and bytes, has one goroutine, and sends one item at a time, with a
+// limit on time. What fails is sent again after a pause that doubles, with chance in it, or after
+// what the receiver asked for. Sends of a fleet whose alerts all begin at once are spread over some
+// seconds, and there is a cap for an hour. Who adds to a queue never waits.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"time"
+)
+
+// An Item is something to send.
+type Item struct {
+	ID     string // one that is in the queue is not added again
+	Bytes  int    // that it keeps in memory
+	Window bool   // goes after all that are none, and is dropped for them
+	// Send is code of the host. It may run longer than its context.
+	Send func(context.Context) error
+	// Done is called when the item is sent, or refused, on the queue's goroutine. It may be nil.
+	Done func()
+
+	due   time.Time
+	tries int
+}
+
+// Limits of a queue. Zero fields mean the defaults.
+type Limits struct {
+	Items   int           // that wait: 64
+	Bytes   int           // that they keep: 64 MiB
+	Timeout time.Duration // of one send: 10 s
+	Spread  time.Duration // over which sends of one moment are spread: 5 s
+	Hourly  int           // sends in an hour, and an eighth of them at once: 600
+	// HourlyBytes are the bytes of items in an hour: 512 MiB.
+	HourlyBytes int
+	// Look is how often Queue.Stored is asked: every 10 minutes.
+	Look time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, usual int) {
+		if *v == 0 {
+			*v = usual
+		}
+	}
+	setTime := func(v *time.Duration, usual time.Duration) {
+		if *v == 0 {
+			*v = usual
+		}
+	}
+	// A dump has two or three profiles of up to a MiB, and an alert has one or two dumps.
+	set(&l.Items, 64)
+	set(&l.Bytes, 64<<20)
+	setTime(&l.Timeout, 10*time.Second)
+	setTime(&l.Spread, 5*time.Second)
+	// Windows of ten seconds without a pause are 360.
+	set(&l.Hourly, 600)
+	set(&l.HourlyBytes, 512<<20)
+	setTime(&l.Look, 10*time.Minute)
+	return l
+}
+
+const (
+	// firstPause doubles with each failure in a row up to longestPause. A receiver that restarts
+	// is away for seconds, and one that is gone costs four calls an hour.
+	firstPause   = time.Second
+	longestPause = 15 * time.Minute
+	// longestAsked is the most that a receiver can ask for.
+	longestAsked = time.Hour
+	// flushPause is the pause after a failure while somebody waits in Flush.
+	flushPause = 250 * time.Millisecond
+	// tellAfter is the number of failures in a row after which a queue says that it fails: a
+	// receiver that restarts is no news.
+	tellAfter = 3
+	// panicLimit is the number of panics in a row after which nothing is sent any more.
+	panicLimit = 3
+	// lateBy is how long a send may take beyond its time before it counts as hung.
+	lateBy = time.Second
+)
+
+var (
+	// ErrRefused is wrapped by errors about an item that will never be taken.
+	ErrRefused = errors.New("refused")
+	// ErrNeedless is the error of a Send that has nothing to do: it was sent before, or is gone.
+	ErrNeedless = errors.New("nothing to send")
+)
+
+// errHangs is the error of a send that ignores the end of its context.
+var errHangs = errors.New("has not returned")
+
+// The results that are counted.
+const (
+	Sent    = "sent"
+	Failed  = "failed"  // an attempt; the item is sent again
+	Hung    = "hung"    // an attempt that has not returned in time; its end is counted, too
+	Refused = "refused" // by the receiver, for good
+	Full    = "full"    // dropped: the queue was full
+	Off     = "off"     // dropped: the host's code has panicked three times in a row
+	Left    = "left"    // dropped: the queue was closed
+)
+
+// Counts are the numbers of results.
+func (q *Queue) Counts() map[string]int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.counts)
+}
+
+// A Queue sends items. Make one with [New].
+type Queue struct {
+	limits Limits
+	hooks  Hooks
+	random func() float64
+	done   chan struct{} // closed when the goroutine has ended
+	ending context.Context
+	end    context.CancelFunc
+
+	mu       sync.Mutex
+	counts   map[string]int64 // by result
+	items    []*Item
+	bytes    int
+	changed  chan struct{} // holds one token
+	flushing int           // calls of Flush
+	closed   bool
+	sending  *Item         // or nil
+	idle     chan struct{} // closed when nothing waits and nothing is sent; made by Flush
+}
+
+// Hooks are what a queue calls.
+type Hooks struct {
+	// Failing takes the error when sends fail, and nil when they work again. It must not block.
+	Failing func(error)
+	// Stored returns items that wait on disk, at most so many. It may be nil, and it may hang: it
+	// has a goroutine of its own.
+	Stored func(most int) []*Item
+}
+
+// New starts a queue.
+func New(limits Limits, hooks Hooks) *Queue {
+	q := &Queue{limits: limits.withDefaults(), hooks: hooks, random: rand.Float64, done: make(chan struct{}), changed: make(chan struct{}, 1), counts: map[string]int64{}}
+	for _, result := range []string{Sent, Failed, Hung, Refused, Full, Off, Left} {
+		q.counts[result] = 0 // a counter that appears with 1 shows no increase
+	}
+	q.ending, q.end = context.WithCancel(context.Background())
+	go q.run()
+	return q
+}
+
+// Add queues an item and reports whether there was room for it. It never blocks.
+func (q *Queue) Add(it *Item) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		q.counts[Left]++
+		return false
+	}
+	return q.add(it)
+}
+
+func (q *Queue) add(it *Item) bool {
+	if q.sending != nil && q.sending.ID == it.ID || slices.ContainsFunc(q.items, func(o *Item) bool { return o.ID == it.ID }) {
+		return true
+	}
+	for len(q.items) >= q.limits.Items || q.bytes+it.Bytes > q.limits.Bytes {
+		// The oldest window goes first, and a dump only for a dump.
+		i := slices.IndexFunc(q.items, func(o *Item) bool { return o.Window })
+		if i < 0 && !it.Window {
+			i = 0
+		}
+		q.counts[Full]++
+		if i < 0 || len(q.items) == 0 || it.Bytes > q.limits.Bytes {
+			return false
+		}
+		q.take(i)
+	}
+	q.spread(it)
+	q.items, q.bytes = append(q.items, it), q.bytes+it.Bytes
+	q.wake()
+	return true
+}
+
+// spread makes an item due within some seconds.
+func (q *Queue) spread(it *Item) {
+	it.due = time.Now().Add(time.Duration(q.random() * float64(q.limits.Spread)))
+}
+
+func (q *Queue) take(i int) *Item {
+	it := q.items[i]
+	q.items, q.bytes = slices.Delete(q.items, i, i+1), q.bytes-it.Bytes
+	return it
+}
+
+func (q *Queue) wake() {
+	select {
+	case q.changed <- struct{}{}:
+	default: // there is a token already
+	}
+}
+
+// Flush sends what is queued, at once. It returns when the queue is empty, or when ctx ends, with
+// an error that says how much is left. While it waits, failures are followed by short pauses.
+func (q *Queue) Flush(ctx context.Context) error {
+	q.mu.Lock()
+	q.flushing++
+	q.wake()
+	if q.idle == nil {
+		q.idle = make(chan struct{})
+		q.settle()
+	}
+	idle := q.idle
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.flushing--
+		q.mu.Unlock()
+	}()
+	if idle != nil { // or there was nothing
+		select {
+		case <-idle:
+		case <-q.done:
+		case <-ctx.Done():
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	left := len(q.items)
+	if q.sending != nil {
+		left++
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d profiles are not sent: %w", left, context.Cause(ctx))
+}
+
+// settle ends the waiting of Flush if there is nothing left. q.mu must be held.
+func (q *Queue) settle() {
+	if q.idle != nil && (len(q.items) == 0 && q.sending == nil || q.closed) {
+		close(q.idle)
+		q.idle = nil
+	}
+}
+
+// Close ends the queue. What is not sent is counted. It waits for the queue's goroutine until ctx
+// ends: one whose send hangs is left behind.
+func (q *Queue) Close(ctx context.Context) {
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		q.end()
+	}
+	q.mu.Unlock()
+	select {
+	case <-q.done:
+	case <-ctx.Done():
+	}
+}
+
+func (q *Queue) run() {
+	defer close(q.done)
+	// This goroutine has inherited the labels of who started it.
+	pprof.SetGoroutineLabels(context.Background())
+	s := sender{Queue: q, hour: bucket{of: float64(q.limits.Hourly)}, hourBytes: bucket{of: float64(q.limits.HourlyBytes)}}
+	for s.step() {
+	}
+	defer s.looking.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	result := Left
+	if s.panics == panicLimit {
+		result = Off
+	}
+	q.counts[result] += int64(len(q.items))
+	q.items, q.bytes, q.sending = nil, 0, nil
+	q.settle()
+}
