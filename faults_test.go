@@ -107,11 +107,15 @@ var faults = []struct{ fault, folder, test string }{
 	91: {"profiles of nearly 10,000 goroutines", "guard", "TestFault_91_GoroutineProfiles"},
 	92: {"a check waits for a core between two readings", "internal/check", "TestFault_92_BetweenReadings"},
 	93: {"metrics of two processes", "cmd/profguard", "TestFault_93_MetricsOfTwoProcesses"},
+
+	// Of many processes.
+	112: {"a thousand names that differ in each build", "internal/functions", "TestFault_112_NamesDiffer"},
+	113: {"hostile names of functions", "internal/functions", "TestFault_113_HostileNames"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what
 // they are about.
-var faultTest = regexp.MustCompile(`(?m)^func (TestFault((?:_\d\d)+)\w*)\(\w+ \*testing\.T\)`)
+var faultTest = regexp.MustCompile(`(?m)^func (TestFault((?:_\d{2,3})+)\w*)\(\w+ \*testing\.T\)`)
 
 // TestFaultsHaveTests compares the list of faults with the tests, both ways.
 func TestFaultsHaveTests(t *testing.T) {

@@ -31,6 +31,7 @@ type Unit uint8
 const (
 	Function Unit = iota // keys are ids of names
 	Package              // keys are numbers of packages; from Inner on, only of modules other than the program's
+	Folded               // as Function, but keys are numbers of names that [Names.Fold] has made; for charges with doors
 	Pattern              // keys are numbers of patterns
 	Whole                // there are no keys, only the total
 )
@@ -198,7 +199,15 @@ func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
 	frames := s.frames[min(s.from, s.reach):s.reach]
 	if q.doors() {
-		return c.doors(frames)
+		list := c.doors(frames)
+		if q.Unit == Folded {
+			for i, f := range list {
+				if f >= 0 {
+					list[i] = c.Names.folded[f]
+				}
+			}
+		}
+		return list
 	}
 	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
 	for i, f := range frames {
@@ -217,7 +226,7 @@ func (c *Counter) keys(q *Query) []int32 {
 }
 
 // doors reports whether foreign code is charged at its doors only.
-func (q *Query) doors() bool { return q.Unit == Function && q.Charge > Resumed }
+func (q *Query) doors() bool { return (q.Unit == Function || q.Unit == Folded) && q.Charge > Resumed }
 
 // doors lists the functions that the frames are charged to, with -1 for none. A function of the
 // program's own module is charged. Other code, that is the standard library and each foreign

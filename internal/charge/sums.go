@@ -206,8 +206,11 @@ func (c *Counter) Sums(query int) *Sums {
 
 // Name is the function or package that a key of a query is.
 func (c *Counter) Name(query int, key int32) string {
-	if c.queries[query].Unit == Package {
+	switch c.queries[query].Unit {
+	case Package:
 		return c.Names.packages[key]
+	case Folded:
+		return c.Names.foldedNames[key]
 	}
 	return c.Names.symbols.Name(decode.ID(key))
 }

@@ -1,0 +1,93 @@
+package functions
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// windows counts profiles with a unit of work that was done ten times in each.
+func windows(t *testing.T, c *Counter, texts ...string) {
+	t.Helper()
+	var d decode.Decoder
+	for _, text := range texts {
+		table, err := d.Profile(folded.Must(text))
+		if err == nil {
+			err = c.Add(t.Context(), Window{Table: table, Live: true, Work: map[string]float64{"request": 10}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Functions are charged as for "no function": not the way in and the floor, and other code at its
+// doors.
+func TestCharge(t *testing.T) {
+	c := New(10)
+	const window = `cpu 10s
+main.main;main.serve;main.run;example.com/lib.Do;example.com/lib.do 10
+main.main;main.serve;main.run;~main.small;main.run;main.leaf 20
+main.main;main.serve;runtime.mallocgc 5
+`
+	windows(t, c, window, window)
+	want := Totals{
+		Samples: 70, Work: map[string]float64{"request": 20},
+		Hits: []Hits{{"example.com/lib.Do", 20}, {"main.leaf", 40}, {"main.run", 60}, {"main.serve", 10}, {"main.small", 40}},
+	}
+	got := c.Totals()
+	got.Rest = 0
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("totals (-want +got):\n%s", diff)
+	}
+}
+
+// A window whose hits cannot be related to a unit that was counted before is left out.
+func TestWorkUnknown(t *testing.T) {
+	c := New(10)
+	const window = "cpu 10s\nmain.main;main.serve;main.run 10\n"
+	table, err := new(decode.Decoder).Profile(folded.Must(window))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range []Window{
+		{NoWork: map[string]string{"request": "its counter hangs"}}, // it is not known yet that it counts at all
+		{Work: map[string]float64{"request": 3, "job": -1}},
+		{NoWork: map[string]string{"request": "its counter hangs"}},
+	} {
+		w.Table = table
+		err := c.Add(t.Context(), w)
+		if failed := err != nil; failed != (i == 2) {
+			t.Errorf("window %d: %v", i, err)
+		}
+	}
+	if got := c.Totals(); got.Samples != 20 || got.Work["request"] != 3 || got.Work["job"] != 0 {
+		t.Errorf("%+v, want two windows", got)
+	}
+}
+
+// Names are no longer than a label should be, and valid, whatever a profile has in them.
+func TestFault_113_HostileNames(t *testing.T) {
+	c := New(10)
+	windows(t, c, "cpu 10s\nmain.main;main.serve;main."+strings.Repeat("x", 10_000)+" 10\nmain.main;main.serve;main.\xff\u202e\x00 10\n")
+	for _, h := range c.Totals().Hits {
+		if len(h.Function) > 4*longest || !utf8.ValidString(h.Function) || strings.ContainsAny(h.Function, "\u202e\x00") || h.Count == 0 {
+			t.Errorf("%+q", h.Function)
+		}
+	}
+	if n := len(c.Totals().Hits); n != 2 {
+		t.Errorf("%d functions, want two", n)
+	}
+	table, err := new(decode.Decoder).Profile(folded.Must("heap\nmain.main;main.serve 1 10\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Add(t.Context(), Window{Table: table}); err == nil || c.Totals().Samples != 20 {
+		t.Errorf("a profile of heap: %v", err)
+	}
+}
