@@ -1,9 +1,6 @@
 package budget
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // A Budget is one declared limit on a profile or on the process. It is a plain value: [Parse]
 // makes it from a sentence, a Go literal will do as well, and [Budget.Validate] says whether
@@ -121,12 +118,3 @@ type Condition struct {
 
 // A Set is a list of budgets, in the order of their declaration.
 type Set []Budget
-
-// Must is [Parse] for declarations: it panics with the error of Parse.
-func Must(lines ...string) Set {
-	set, err := Parse(strings.Join(lines, "\n"))
-	if err != nil {
-		panic("budget.Must: " + err.Error())
-	}
-	return set
-}

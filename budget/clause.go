@@ -88,10 +88,6 @@ func (p *parser) pattern(of part) string {
 	return at.raw
 }
 
-// labelOperators are what queries elsewhere have in the place of "=". In quotes they
-// may stand in a key.
-const labelOperators = "!<>~"
-
 // labels reads k=v, k2=v2. The present word is the first key.
 func (p *parser) labels() map[string]string {
 	const expected = "a label as key=value, compared for equality"
@@ -120,11 +116,6 @@ func (p *parser) labels() map[string]string {
 		}
 		p.advanceIn(modeKey)
 	}
-}
-
-// hasWildcard reports whether a label's value looks like a pattern, which it is not.
-func hasWildcard(value string) bool {
-	return strings.Contains(value, "*") || strings.Contains(value, "...")
 }
 
 // isText reports whether the token can be a label's key or value: a string, or a word without

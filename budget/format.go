@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -90,18 +89,6 @@ func (b *Budget) text(p part) string {
 // MarshalText returns the canonical sentence, also for JSON.
 func (b Budget) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// UnmarshalText reads a sentence, as [Parse] does.
-func (b *Budget) UnmarshalText(text []byte) error {
-	set, err := Parse(string(text))
-	if err == nil && len(set) != 1 {
-		err = fmt.Errorf("parse budget: expected one, found %d", len(set))
-	}
-	if err == nil {
-		*b = set[0]
-	}
-	return err
-}
-
 // String returns the condition as it follows "when" in a sentence.
 func (c Condition) String() string {
 	word := " above "
@@ -118,15 +105,6 @@ func (s Set) String() string {
 		lines[i] = b.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-// limitWord returns the word in front of the amount: "no function above",
-// but "crypto/tls below".
-func limitWord(subject string, rule Rule) string {
-	if rule != RuleSteady && strings.HasPrefix(subject, "no ") {
-		return "above"
-	}
-	return "below"
 }
 
 // labelText returns a label's key or value as a sentence holds it, in quotes

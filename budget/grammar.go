@@ -178,6 +178,26 @@ func fits(b *Budget) []fit {
 	return nil
 }
 
+// dimension is the dimension of the measured value.
+func (b *Budget) dimension() unit.Dimension {
+	switch b.Rule {
+	case RuleAbsent:
+		return unit.Share // there is no limit
+	case RuleSteady:
+		return fits(b)[0].dim
+	}
+	d := b.Limit.dimension()
+	if d == unit.Cores && b.values().Sampling == kinds.Contention {
+		return unit.Waited
+	}
+	return d
+}
+
+// values is the kind of profile whose values are charged.
+func (b *Budget) values() *kinds.Kind {
+	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, string(b.Kind), kinds.CPU))
+}
+
 // fitsText lists fits as messages show them.
 func fitsText(list []fit) string {
 	names := [...]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "a duration", unit.Bytes: "bytes", unit.Count: "a count"}
@@ -196,3 +216,31 @@ func orList(words []string) string {
 	}
 	return strings.Join(words, "")
 }
+
+// limitWord returns the word in front of the amount: "no function above",
+// but "crypto/tls below".
+func limitWord(subject string, rule Rule) string {
+	if rule != RuleSteady && strings.HasPrefix(subject, "no ") {
+		return "above"
+	}
+	return "below"
+}
+
+func unitsAdvice() string { return "units are " + unit.List() }
+
+// What is expected in a sentence or a value, as messages say it.
+const (
+	nameExpected     = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	shortExpected    = "a name of at most 100 letters"
+	nameAdvice       = "metrics and file names carry it: keep it plain, like checkout-tls"
+	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
+	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
+	patternExpected  = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
+	workExpected     = `the name of a unit of work after "per"`
+	workAdvice       = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
+	amountExpected   = "an amount above zero"
+	unitExpected     = "a number with a known unit"
+)
+
+func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
+func figureExpected() string { return orList(figures) + ` after "when"` }

@@ -13,7 +13,6 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // Judge compares a profile with the budgets and returns a result for each, in
@@ -89,42 +88,6 @@ func (f *Facts) judged() (judge.Facts, error) {
 		Kind: string(f.Kind), MutexFraction: f.MutexFraction, Elapsed: f.Elapsed, Figures: figures, Work: f.Work,
 		Module: f.Module, Baseline: baseline, BaselineWork: f.BaselineWork,
 	}, nil
-}
-
-// Result puts a finding of package judge into words. It is for packages of profguard only.
-func (b Budget) Result(f judge.Finding) Result { return b.result(&f, nil) }
-
-// CheckResult is [Budget.Result] for findings of package check, whose words programs without
-// a check do not link. It is for packages of profguard only.
-func (b Budget) CheckResult(f judge.Finding) Result { return b.result(&f, ofCheck) }
-
-func (b Budget) result(f *judge.Finding, more func(phrasing, judge.Reason) string) Result {
-	_, idle := f.Reason.(judge.Idle)
-	dim := b.dimension()
-	r := Result{
-		Budget: b, Verdict: Verdict(f.Verdict), Value: f.Value, Low: f.Low, High: f.High,
-		Limit: b.Limit.base(), Unit: dim.String(), Samples: f.Samples, Hits: f.Hits, Over: f.Over, Idle: idle,
-	}
-	for i := range f.Offenders {
-		r.Offenders = append(r.Offenders, offender(&f.Offenders[i]))
-	}
-	r.Reason = (&phrasing{&r.Budget, dim, f, more}).text()
-	return r
-}
-
-func offender(o *judge.Offender) Offender {
-	return Offender{
-		Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame), Cut: o.Cut,
-		Callers: frames(o.Callers), Callees: frames(o.Callees),
-	}
-}
-
-func frames(list []judge.Frame) []Frame {
-	var frames []Frame
-	for _, f := range list {
-		frames = append(frames, Frame(f))
-	}
-	return frames
 }
 
 // Facts are what is known about a window beyond its profile. Every field is optional. A
@@ -204,19 +167,4 @@ func (b *Budget) rule() judge.Rule {
 		r.Except = b.Except
 	}
 	return r
-}
-
-// dimension is the dimension of the measured value.
-func (b *Budget) dimension() unit.Dimension {
-	switch b.Rule {
-	case RuleAbsent:
-		return unit.Share // there is no limit
-	case RuleSteady:
-		return fits(b)[0].dim
-	}
-	d := b.Limit.dimension()
-	if d == unit.Cores && b.kind().Sampling == kinds.Contention {
-		return unit.Waited
-	}
-	return d
 }

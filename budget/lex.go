@@ -155,3 +155,23 @@ func isWord(text string) bool {
 // comes with text from web pages. A pattern with one would look right and match nothing. The
 // few that Unicode calls letters, such as U+3164, may stand in Go names, and are accepted.
 func isInvisible(r rune) bool { return !unicode.IsPrint(r) }
+
+// splitNumber cuts "1.5GiB" into its number and the rest.
+func splitNumber(word string) (digits, rest string) {
+	rest = strings.TrimLeft(word, "0123456789.")
+	return strings.TrimSuffix(word, rest), rest
+}
+
+func startsWithNumber(word string) bool {
+	word = strings.TrimPrefix(word, ".")
+	return word != "" && word[0] >= '0' && word[0] <= '9'
+}
+
+// labelOperators are what queries elsewhere have in the place of "=". In quotes they
+// may stand in a key.
+const labelOperators = "!<>~"
+
+// hasWildcard reports whether a label's value looks like a pattern, which it is not.
+func hasWildcard(value string) bool {
+	return strings.Contains(value, "*") || strings.Contains(value, "...")
+}

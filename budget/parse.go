@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // mostErrors limits the errors for a text that does not contain budgets at all. People read
@@ -59,67 +58,23 @@ func Parse(text string) (Set, error) {
 	return set, nil
 }
 
-// A parser reads one sentence. After the first mistake all further tokens are the end of the
-// line, so that the methods need not check for an error after each step.
-type parser struct {
-	lex    lexer
-	tok    token
-	b      Budget       // what has been read
-	places [parts]token // the place of each part in the sentence
-	clause part         // the clause that is being read
-	err    *SyntaxError
-	wrong  token  // the place of the mistake
-	advice string // what to do about it, unless err says it
+// Must is [Parse] for declarations: it panics with the error of Parse.
+func Must(lines ...string) Set {
+	set, err := Parse(strings.Join(lines, "\n"))
+	if err != nil {
+		panic("budget.Must: " + err.Error())
+	}
+	return set
 }
 
-func (p *parser) advance() { p.advanceIn(modeWord) }
-
-func (p *parser) advanceIn(m mode) {
-	if p.err != nil {
-		return
+// UnmarshalText reads a sentence, as [Parse] does.
+func (b *Budget) UnmarshalText(text []byte) error {
+	set, err := Parse(string(text))
+	if err == nil && len(set) != 1 {
+		err = fmt.Errorf("parse budget: expected one, found %d", len(set))
 	}
-	p.tok = p.lex.next(m)
-	if p.tok.kind == tokenBad {
-		p.fail(p.tok, p.tok.text, "")
+	if err == nil {
+		*b = set[0]
 	}
-}
-
-// peek returns the word after the present one.
-func (p *parser) peek() token {
-	ahead := p.lex
-	return ahead.next(modeWord)
-}
-
-// span returns the text from the beginning of one token to the end of another.
-func (p *parser) span(from, to token) token {
-	return token{kind: tokenWord, off: from.off, raw: p.lex.line[from.off:to.end()]}
-}
-
-// fail reports that something else than the word at a place was expected.
-func (p *parser) fail(at token, expected, advice string) {
-	if p.err == nil {
-		p.err = &SyntaxError{
-			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
-			Text:     p.lex.line,
-			Word:     at.raw,
-			Expected: plain(expected),
-		}
-		p.wrong, p.advice = at, advice
-	}
-	p.lex.pos = len(p.lex.line)
-	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
-}
-
-// check reports the first mistake in the budget that was read, at its place in the sentence.
-func (p *parser) check() {
-	list := p.b.mistakes()
-	if p.err != nil || len(list) == 0 {
-		return
-	}
-	m := list[0]
-	at := p.places[m.part]
-	if at.raw == "" { // the mistake is a part that is missing
-		at = token{kind: tokenEnd, off: p.lex.last}
-	}
-	p.fail(at, m.expected, m.advice)
+	return err
 }

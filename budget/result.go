@@ -1,6 +1,13 @@
 package budget
 
-import "github.com/profguard/profguard/internal/evidence"
+import (
+	"strings"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/words"
+)
 
 // A Verdict is what a profile proves about a budget. The zero Verdict is [Inconclusive], so
 // that nothing passes without proof.
@@ -79,6 +86,23 @@ type Result struct {
 	Idle bool `json:"idle,omitempty"`
 }
 
+// String is a report for people: the verdict in one line, and some more lines for each chain
+// of offenders.
+//
+//	FAIL no function above 20% cumulative
+//	  ...
+func (r Result) String() string {
+	text := strings.ToUpper(r.Verdict.String()) + " " + r.Budget.String()
+	for line := range strings.Lines(r.Reason) { // of an error, which may have several
+		text += "\n  " + pattern.Visible(strings.TrimSuffix(line, "\n"))
+	}
+	offenders := make([]judge.Offender, len(r.Offenders))
+	for i, o := range r.Offenders {
+		offenders[i] = o.found()
+	}
+	return text + words.Offenders(r.Budget.terms(), offenders, r.Over)
+}
+
 // An Offender is a function, or a package, over the limit.
 type Offender struct {
 	Frame         // the function, at its costliest line
@@ -106,4 +130,59 @@ type Frame struct {
 	Share    float64 `json:"share"`         // in the unit of the Result's Value
 	Amount   float64 `json:"amount"`        // in seconds, bytes, or a count
 	Own      bool    `json:"own,omitempty"` // of the program's own module
+}
+
+// String is the function with its place, the call in the own module that leads to it, and the next
+// package that it goes to: "encoding/json.Marshal at json/encode.go:160, called from main.serve at
+// shop/order.go:46, goes to main.(*Order).MarshalJSON". A function of the own module has its
+// caller there, which of a callback is the function that passed it on. Where no call in the own
+// module has half of a function of the standard library, it is the nearest caller outside that.
+func (o Offender) String() string {
+	found := o.found()
+	return words.Offender(&found)
+}
+
+// found is the offender as package judge has it.
+func (o *Offender) found() judge.Offender {
+	return judge.Offender{
+		Frame: judge.Frame(o.Frame), Low: o.Low, High: o.High, Blame: judge.Frame(o.Blame), Cut: o.Cut,
+		Callers: converted[judge.Frame](o.Callers), Callees: converted[judge.Frame](o.Callees),
+	}
+}
+
+func converted[To, From Frame | judge.Frame](list []From) (frames []To) {
+	for _, f := range list {
+		frames = append(frames, To(f))
+	}
+	return frames
+}
+
+// Result puts a finding of package judge into words. It is for packages of profguard only.
+func (b Budget) Result(f judge.Finding) Result { return b.result(&f, words.Reason) }
+
+// CheckResult is [Budget.Result] for findings of package check, whose words programs without
+// a check do not link. It is for packages of profguard only.
+func (b Budget) CheckResult(f judge.Finding) Result { return b.result(&f, words.OfCheck) }
+
+func (b Budget) result(f *judge.Finding, reason func(*words.Terms, *judge.Finding) string) Result {
+	_, idle := f.Reason.(judge.Idle)
+	t := b.terms()
+	r := Result{
+		Budget: b, Verdict: Verdict(f.Verdict), Value: f.Value, Low: f.Low, High: f.High,
+		Limit: t.Rule.Limit, Unit: t.Dimension.String(), Samples: f.Samples, Hits: f.Hits, Over: f.Over,
+		Reason: reason(t, f), Idle: idle,
+	}
+	for i := range f.Offenders {
+		o := &f.Offenders[i]
+		r.Offenders = append(r.Offenders, Offender{
+			Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame), Cut: o.Cut,
+			Callers: converted[Frame](o.Callers), Callees: converted[Frame](o.Callees),
+		})
+	}
+	return r
+}
+
+// terms are what sentences say about the budget.
+func (b *Budget) terms() *words.Terms {
+	return &words.Terms{Rule: b.rule(), Values: b.values(), Limit: b.Limit.String(), When: b.When.String(), WhenIn: b.When.Amount.dimension()}
 }

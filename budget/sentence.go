@@ -1,12 +1,9 @@
 package budget
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // budget reads a sentence. What the words mean together is checked on the value, by the code
@@ -91,49 +88,4 @@ func (p *parser) limit() {
 	}
 	p.advance()
 	p.b.Limit, p.places[partLimit] = p.amount()
-}
-
-// amount reads a number and its unit, attached or as the next word. The token spans
-// both.
-func (p *parser) amount() (Amount, token) {
-	at := p.tok
-	digits, suffix := splitNumber(at.raw)
-	value, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsInf(value, 0) {
-		p.fail(at, "an amount, such as 20%, 0.2 cores, 64MiB, 5000", "")
-		return Amount{}, at
-	}
-	p.advance()
-	if suffix == "" {
-		next := p.tok
-		if _, named := unit.Named(next.raw); named || meaning(next.raw, unitExpected) != "" {
-			at, suffix = p.span(at, next), next.raw
-			p.advance()
-		}
-		group := next
-		if next.raw == "," {
-			group = p.peek()
-		}
-		if startsWithNumber(group.raw) { // "1 000", or "2,500", which may be two and a half
-			p.fail(p.span(at, group), "a number in one piece", "")
-		}
-	}
-	u, ok := unit.Named(suffix)
-	if suffix != "" && !ok {
-		p.fail(at, unitExpected, unitsAdvice())
-	}
-	return Amount{value, u.Name}, at
-}
-
-func unitsAdvice() string { return "units are " + unit.List() }
-
-// splitNumber cuts "1.5GiB" into its number and the rest.
-func splitNumber(word string) (digits, rest string) {
-	rest = strings.TrimLeft(word, "0123456789.")
-	return strings.TrimSuffix(word, rest), rest
-}
-
-func startsWithNumber(word string) bool {
-	word = strings.TrimPrefix(word, ".")
-	return word != "" && word[0] >= '0' && word[0] <= '9'
 }

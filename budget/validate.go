@@ -64,22 +64,6 @@ type mistake struct {
 	advice   string // what to do, unless expected says it
 }
 
-const (
-	nameExpected     = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
-	shortExpected    = "a name of at most 100 letters"
-	nameAdvice       = "metrics and file names carry it: keep it plain, like checkout-tls"
-	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
-	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
-	patternExpected  = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
-	workExpected     = `the name of a unit of work after "per"`
-	workAdvice       = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
-	amountExpected   = "an amount above zero"
-	unitExpected     = "a number with a known unit"
-)
-
-func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
-func figureExpected() string { return orList(figures) + ` after "when"` }
-
 // mistakes lists the mistakes of a budget, the most useful first. The clauses depend on the
 // subject and the rule.
 func (b *Budget) mistakes() (list []mistake) {

@@ -108,7 +108,7 @@ type Others struct {
 	Roots   []string
 }
 
-// A Reason says why a finding has its verdict: one of the types below. Package budget has the words.
+// A Reason says why a finding has its verdict: one of the types below. Package words has the words.
 type Reason any
 
 // Reasons why nothing was judged. A Why is "" where the cause is not known.

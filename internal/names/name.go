@@ -54,9 +54,13 @@ func PackageOf(full string) string {
 	return CanonicalPath(path)
 }
 
-// Short is a function's name with the name of its package in place of the path, without a major
-// version: chi.(*Mux).ServeHTTP of github.com/go-chi/chi/v5. It matches the function as a pattern.
+// Short is a function's name as people say it: with the name of its package in place of the path,
+// without a major version (chi.(*Mux).ServeHTTP of github.com/go-chi/chi/v5), and without type
+// arguments, which may be long hashes. It matches the function as a pattern.
 func Short(full string) string {
+	if name, rest, generic := strings.Cut(full, "["); generic && name != "" {
+		full = name + "[...]" + rest[strings.LastIndexByte(rest, ']')+1:]
+	}
 	path, rest := cut(full)
 	if path == "" {
 		return full[strings.LastIndexByte(full, '/')+1:]

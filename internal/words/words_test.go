@@ -1,4 +1,4 @@
-package budget
+package words_test
 
 import (
 	"os"
@@ -6,23 +6,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 )
 
 // A reason without words is a panic in the first judgement that has it.
 func TestReasonsHaveWords(t *testing.T) {
-	defined, err := os.ReadFile("../internal/judge/finding.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("reason.go")
+	defined, err := os.ReadFile("../judge/finding.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := map[string]bool{}
-	for _, m := range regexp.MustCompile(`case \*?judge\.(\w+):`).FindAllSubmatch(source, -1) {
-		said[string(m[1])] = true
+	for _, file := range []string{"reason.go", "check.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`case judge\.(\w+):`).FindAllSubmatch(source, -1) {
+			said[string(m[1])] = true
+		}
 	}
 	_, reasons, _ := strings.Cut(string(defined), "\ntype Reason any\n")
 	types := regexp.MustCompile(`(?m)^(?:\t|type )([A-Z]\w*) +struct\b`).FindAllStringSubmatch(reasons, -1)
@@ -53,7 +56,7 @@ func TestReasonWords(t *testing.T) {
 		{"main.x below 20%", judge.Finding{Verdict: evidence.Pass, Value: 0.05, High: 0.15, Samples: 260, Reason: judge.InBlocks{}}, "main.x at 5.00%, likely below 15.00%; 30% would have been caught, the limit is 20% (260 samples)"},
 		{"process below 4ms per call", judge.Finding{Verdict: evidence.Pass, Value: 0.0041, High: 0.0045, Samples: 260, Reason: judge.InBlocks{}}, "the process at 4.1ms, too close to the limit to tell; 6ms would have been caught, the limit is 4ms (260 samples)"},
 	} {
-		b := &Must(tt.budget)[0]
+		b := budget.Must(tt.budget)[0]
 		if got := b.Result(tt.finding).Reason; got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.budget, got, tt.want)
 		}

@@ -1,7 +1,6 @@
-package budget
+package words
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -15,24 +14,16 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// String is a report for people: the verdict in one line, and some more lines for each chain
-// of offenders.
-//
-//	FAIL no function above 20% cumulative
-//	  ...
-func (r Result) String() string {
-	text := strings.ToUpper(r.Verdict.String()) + " " + r.Budget.String()
-	for line := range strings.Lines(r.Reason) { // of an error, which may have several
-		text += "\n  " + pattern.Visible(strings.TrimSuffix(line, "\n"))
+// Offenders are some lines for each chain of offenders of a finding, each with a line break in
+// front. over is the number of all functions over the limit.
+func Offenders(t *Terms, list []judge.Offender, over int) (text string) {
+	for i, c := range chains(list) {
+		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(t), "\n     ")
 	}
-	dim := r.Budget.offenderDimension()
-	for i, c := range chains(r.Offenders) {
-		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(&r.Budget, dim), "\n     ")
-	}
-	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == judge.Each {
-		what := "more " + strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
+	if more := over - len(list); more > 0 && len(list) > 0 && t.Class == judge.Each {
+		what := "more " + strings.TrimPrefix(t.Subject, "no ") // function or package
 		text += "\n  " + unit.Plural(more, what) + " over the limit"
-		if len(r.Offenders) < judge.MaxOffenders {
+		if len(list) < judge.MaxOffenders {
 			text += ", calling those above or called by them"
 		}
 	}
@@ -41,44 +32,44 @@ func (r Result) String() string {
 
 // chains groups the offenders: one that calls the first of an earlier chain belongs to that
 // chain.
-func chains(offenders []Offender) []offenderChain {
-	var list []offenderChain
+func chains(offenders []judge.Offender) []chain {
+	var list []chain
 	for i := range offenders {
 		o := &offenders[i]
-		of := slices.IndexFunc(list, func(c offenderChain) bool {
-			return slices.ContainsFunc(c[0].Callers, func(f Frame) bool { return f.Function == o.Function })
+		of := slices.IndexFunc(list, func(c chain) bool {
+			return slices.ContainsFunc(c[0].Callers, func(f judge.Frame) bool { return f.Function == o.Function })
 		})
 		if of >= 0 {
 			list[of] = append(list[of], o)
 		} else {
-			list = append(list, offenderChain{o})
+			list = append(list, chain{o})
 		}
 	}
 	return list
 }
 
-// An offenderChain is offenders that call each other, the deepest first.
-type offenderChain []*Offender
+// A chain is offenders that call each other, the deepest first.
+type chain []*judge.Offender
 
 // lines are a line for each offender of the chain, and below these the user's line, the callers
 // and the callees.
-func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string) {
-	wide := 0
+func (c chain) lines(t *Terms) (lines []string) {
+	wide, dim := 0, t.offenderDimension()
 	for _, o := range c {
 		wide = max(wide, len(o.Function))
 	}
 	for _, o := range c {
-		line := o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, budget, dim)
+		line := o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, t, dim)
 		if o.High > o.Low {
 			line += " (" + unit.Range(o.Low, o.High, dim) + ")"
 		}
 		lines = append(lines, line+place(&o.Frame))
 	}
 	o := c[0]
-	called := func(how string, f *Frame) {
+	called := func(how string, f *judge.Frame) {
 		lines = append(lines, "  called "+how+f.Function+" ("+strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64)+"% of it)"+place(f))
 	}
-	if f := o.caller(); f != nil && f.Function != o.Blame.Function && !(o.Own && f == &o.Callers[0]) { // which the way in begins with
+	if f := caller(o); f != nil && f.Function != o.Blame.Function && !(o.Own && f == &o.Callers[0]) { // which the way in begins with
 		called("by   ", f)
 	}
 	switch o.Blame.Function {
@@ -104,19 +95,15 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 	return lines
 }
 
-// String is the function with its place, the call in the own module that leads to it, and the next
-// package that it goes to: "encoding/json.Marshal at json/encode.go:160, called from main.serve at
-// shop/order.go:46, goes to main.(*Order).MarshalJSON". A function of the own module has its
-// caller there, which of a callback is the function that passed it on. Where no call in the own
-// module has half of a function of the standard library, it is the nearest caller outside that.
-func (o Offender) String() string {
-	text := located((*judge.Frame)(&o.Frame), (*judge.Frame)(&o.Blame))
-	if f := (*judge.Frame)(o.caller()); f != nil && (o.Blame.Function == "" || o.Blame.Function == o.Function) {
+// Offender is budget.Offender.String.
+func Offender(o *judge.Offender) string {
+	text := located(&o.Frame, &o.Blame)
+	if f := caller(o); f != nil && (o.Blame.Function == "" || o.Blame.Function == o.Function) {
 		text += ", called by " + located(f, f)
 	}
 	for i := range o.Callees {
 		if callee := o.Callees[i].Function; names.PackageOf(callee) != names.PackageOf(o.Function) {
-			return text + ", goes to " + shortName(callee)
+			return text + ", goes to " + names.Short(callee)
 		}
 	}
 	return text
@@ -136,7 +123,7 @@ func located(f, blame *judge.Frame) string {
 // caller is the nearest caller that a user may change, if that has half of the offender: for a
 // function of the own module another one of it, and for the standard library, since nobody can
 // change a system call, one outside it. It is nil for others.
-func (o *Offender) caller() *Frame {
+func caller(o *judge.Offender) *judge.Frame {
 	for i := range o.Callers {
 		f := &o.Callers[i]
 		if f.Share >= o.Share/2 && f.Function != o.Function &&
@@ -147,25 +134,17 @@ func (o *Offender) caller() *Frame {
 	return nil
 }
 
-// kind is the kind of profile whose values are charged.
-func (b *Budget) kind() *kinds.Kind {
-	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, string(b.Kind), kinds.CPU))
-}
-
-// isCounted reports whether the values are counted and not sampled.
-func (b *Budget) isCounted() bool { return b.kind().Sampling == kinds.Counted }
-
 // share is a frame's share and value: "48.85%, 35.56s". Where the limit is a number of objects,
 // the value may be bytes or objects, and is left out.
-func share(f *Frame, budget *Budget, dim unit.Dimension) string {
+func share(f *judge.Frame, t *Terms, dim unit.Dimension) string {
 	text := unit.Format(f.Share, dim)
 	if dim != unit.Share {
 		return text
 	}
 	of := unit.Time
-	switch budget.kind().Sampling {
+	switch t.Values.Sampling {
 	case kinds.Memory:
-		if of = unit.Bytes; budget.Rule == "" && budget.Limit.dimension() == unit.Count {
+		if of = unit.Bytes; t.Test == judge.Limited && t.Dimension == unit.Count {
 			return text
 		}
 	case kinds.Counted:
@@ -180,9 +159,9 @@ const chainShown = 4
 // links shows callers or callees, with the weight wherever it differs from the last one that
 // was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers. A function that calls
 // itself, also through others, is shown once, with the number of its frames.
-func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
+func links(frames []judge.Frame, arrow string, from float64, dim unit.Dimension) string {
 	times := map[string]int{}
-	var once []Frame
+	var once []judge.Frame
 	for _, f := range frames {
 		if times[f.Function]++; times[f.Function] == 1 {
 			once = append(once, f)
@@ -197,7 +176,7 @@ func links(frames []Frame, arrow string, from float64, dim unit.Dimension) strin
 			}
 			continue
 		}
-		link := shortName(f.Function)
+		link := names.Short(f.Function)
 		if n := times[f.Function]; n > 1 {
 			link += " (" + strconv.Itoa(n) + " times)"
 		}
@@ -210,19 +189,10 @@ func links(frames []Frame, arrow string, from float64, dim unit.Dimension) strin
 	return strings.Join(shown, arrow)
 }
 
-// shortName is a function's name as people say it: with the name of its package and not the
-// path, and without type arguments, which may be long hashes.
-func shortName(fn string) string {
-	if name, rest, generic := strings.Cut(fn, "["); generic && name != "" {
-		fn = name + "[...]" + rest[strings.LastIndexByte(rest, ']')+1:]
-	}
-	return names.Short(fn)
-}
-
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go
 // itself, the last directory is enough.
-func place(f *Frame) string {
-	at := (*judge.Frame)(f).Place()
+func place(f *judge.Frame) string {
+	at := f.Place()
 	switch own := !strings.Contains(f.File, "/src/") || strings.Contains(f.File, "/home/"); {
 	case at == "":
 		return ""
@@ -232,10 +202,10 @@ func place(f *Frame) string {
 	return "  " + strings.TrimSuffix(at, ":0")
 }
 
-// offenderDimension is the dimension of the shares of a budget's offenders.
-func (b *Budget) offenderDimension() unit.Dimension {
-	if c := classOf(b.Subject); b.Rule == "" && (c == judge.Each || c == judge.Pattern) {
-		return b.dimension()
+// offenderDimension is the dimension of the shares of offenders.
+func (t *Terms) offenderDimension() unit.Dimension {
+	if t.Test == judge.Limited && (t.Class == judge.Each || t.Class == judge.Pattern) {
+		return t.Dimension
 	}
 	return unit.Share
 }
