@@ -40,16 +40,16 @@
 // # Subjects
 //
 // "no function" and "no package" judge each function or package by itself, so
-// one budget covers all of them, also those that you do not expect. They are
-// followed by "above", all other subjects by "below".
+// one budget covers all of them, also those that you do not expect. Write "above"
+// after them, and "below" after all other subjects.
 //
-// A pattern is one subject, whatever the number of functions it matches. Its
-// share is that of the samples with at least one of them; each sample counts
-// once. Patterns match whole names and never parts of words. portlist is any
-// package of that name with all its functions, or a function or type of that name, but
-// not portlister. A package is also found without a major version and the "go" of its
-// repository: nats.Connect is that of github.com/nats-io/nats.go, and redis is
-// github.com/redis/go-redis/v9. The path of a package means no other:
+// A pattern is one subject, however many functions it matches. Its share is that of
+// the samples with at least one of them; each sample counts once. A pattern matches whole
+// names and never parts of words: portlist is any package of that name with all its
+// functions, or a function or type of that name, but not portlister. A package is also found
+// without its major version and without the "go" of its repository: nats.Connect is that of
+// github.com/nats-io/nats.go, and redis is github.com/redis/go-redis/v9. The full path of
+// a package means that package only:
 //
 //	portlist absent
 //	tailscale.com/portlist absent
@@ -61,30 +61,30 @@
 //	/(?i)legacy.*codec/ absent
 //	"operator new(unsigned long)" below 5% cumulative
 //
-// A path ends with the package, a subtree with "/...", as in go commands; ".../" stands
-// for the beginning of a path, such as .../http. "*" stands for any characters inside one
-// element of a name. A regular expression between slashes is tried on the full name,
-// without escapes (%2e) and vendor directories. Any name of Go that a report prints can be
-// copied. Other names, as of C++, and a package that is named like a word of the language
-// ("for"), need double quotes.
+// A path ends with the package. "/..." at its end means all packages below, as in go
+// commands, and ".../" stands for the beginning of a path, as in .../http. "*" stands for any
+// characters inside one element of a name. A regular expression between slashes is tried on
+// the full name, without escapes (%2e) and vendor directories. You can copy any Go name that a
+// report prints. Other names, such as those of C++, and a package that is named like a word
+// of the language ("for"), need double quotes.
 // Closures belong to the function around them, and instances of a generic function to the
 // generic one. A package whose name is a word of the language, or a measured quantity
-// (cpu, memory, allocs, lock, request), needs its full path, as in "container/heap below
-// 5%", because "heap" is the figure.
+// (cpu, memory, allocs, lock, request), needs its full path: "container/heap below 5%",
+// because "heap" is the figure.
 //
-// Work that the standard library has moved to another package counts for the old one as well:
-// "crypto/sha256 below 5%" is also about crypto/internal/fips140/sha256 (since Go 1.24), and
-// encoding/json about encoding/json/v2, encoding/json/jsontext and encoding/json/internal/...,
-// net/http about net/http/internal/... (since Go 1.27). A function is only the one that is named:
-// "encoding/json.Unmarshal" is not encoding/json/v2.Unmarshal.
+// Work that the standard library has moved to another package counts for the old one, too:
+// "crypto/sha256 below 5%" is also about crypto/internal/fips140/sha256 (since Go 1.24). Since
+// Go 1.27 encoding/json is also about encoding/json/v2, encoding/json/jsontext and
+// encoding/json/internal/..., and net/http about net/http/internal/... The name of a function
+// means that function only: "encoding/json.Unmarshal" is not encoding/json/v2.Unmarshal.
 //
-// "process" is the whole profile. "goroutines", "heap", "rss" and "gc" are figures that
+// "process" is the whole profile. "goroutines", "heap", "rss" and "gc" are figures, which
 // need no profile: the number of goroutines, the bytes of objects that are live or not yet
-// swept, the resident memory, and the share of CPU time that the garbage collector uses. If
-// Facts.Figures lacks them, a profile of that kind tells the first two, a CPU profile tells
-// gc (but not after "when"), and rss is inconclusive. In a profile gc can be several
-// times as large as in a guard, because it has the sweeping and the workers that idle
-// processors lend to the collector.
+// swept, the resident memory, and the garbage collector's share of the CPU time. If
+// Facts.Figures lacks them, the first two are read from a profile of that kind, and gc from a
+// CPU profile (but not after "when"); rss is inconclusive. In a profile gc can be several
+// times as large as in a guard, because a profile also counts the sweeping, and the workers
+// that idle processors lend to the collector.
 //
 // # Limits
 //
@@ -99,20 +99,20 @@
 //	no function above 0.1 cores of mutex             # seconds waited in a second
 //	no function grows above 5 points                 # of share, since the baseline
 //
-// The cores of mutex and block are the seconds that all goroutines together have waited in
-// a second. There is no share of contention, because shares of it add up to 100% however
-// little there is. A guard has one contention of mutex in ten recorded, unless the program
-// has set a fraction. So that waits which are in no sample are not taken for none, it also
-// asks the runtime how long all goroutines have waited for locks.
+// Cores of mutex and block are the seconds that all goroutines together have waited in a
+// second. There are no shares of contention, because they add up to 100% however little
+// there is. A guard makes the runtime record one contention of mutex in ten, unless the
+// program has set a fraction. It also asks the runtime how long all goroutines have waited
+// for locks, since waits may be in no sample.
 //
-// A profile of allocs, mutex or block counts events over a time. Without cores and "per", a
-// guard compares what comes in one period (its Config.Every) with an amount or a count, and
-// Judge what is in the profile.
+// A profile of allocs, mutex or block counts events over a time. If the amount has neither
+// cores nor "per", a guard compares it with the events of one period (its Config.Every), and
+// Judge with those in the profile.
 //
-// Shares are for services whose load changes, cores and bytes for limits of a machine, and
-// amounts per unit of work are for both. The guard reads the amount of work from its Work
-// functions, or from the service's Prometheus registry: a counter or the count of a
-// histogram or summary, added up over its labels or restricted by them:
+// Use shares for services whose load changes, cores and bytes for the limits of a machine,
+// and amounts per unit of work for both. The guard reads the amount of work from its Work
+// functions, or from the service's Prometheus registry: a counter, or the count of a
+// histogram or summary. It adds up its series, or only those with the given labels:
 //
 //	process below 2ms per http_requests_total
 //	process below 2ms per http_requests_total{code="200", method="GET"}
@@ -139,14 +139,13 @@
 //
 // # Rules
 //
-// "absent" means that the subject has no sample: one sample with it fails. Without any, the
-// budget passes when there were enough samples (299) to say that the share is below 1%,
-// which is wrong one time in twenty. A pattern that matches no function of the program is a
-// mistake, except with "absent", where it is a pass. A guard and a Check know which functions
-// are linked, and report such a pattern; for a profile alone the Result's Reason does. Name
-// the function and not its package: to forbid compiling in a hot path, "regexp/syntax
-// absent" is wrong, because matching uses that package too, and "regexp.compile absent" is
-// right.
+// "absent" means that the subject has no sample: one sample with it fails the budget. Without
+// any, the budget passes when there are enough samples (299) to say that the share is below
+// 1%, which is wrong one time in twenty. A pattern that matches no function of the program is a
+// mistake, except with "absent", where it passes. A guard and a Check know which functions
+// are linked, and report such a pattern. For a profile alone the Result's Reason does. Name
+// the function and not its package: to forbid compiling in a hot path, "regexp.compile
+// absent" is right. "regexp/syntax absent" is wrong, because matching uses that package, too.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
 //	encoding/gob absent of allocs
@@ -157,11 +156,10 @@
 //	no function grows above 5 points
 //	process grows below 10% per request
 //
-// "steady" finds slow growth over hours that the load does not explain. A guard first learns
-// for 48 hours what is normal, and starts again with each start of the program. After that,
-// growth of 20% an hour shows within some hours, and growth of 2% an hour within half a day.
-// Growth that began with the program looks normal, so a limit may be added, which holds from
-// the start.
+// "steady" finds slow growth over hours that the load does not explain. After each start of
+// the program a guard first learns for 48 hours what is normal. After that it finds growth
+// of 20% an hour within some hours, and growth of 2% an hour within half a day. Growth that
+// began with the program looks normal, so you may add a limit, which holds from the start.
 //
 //	goroutines steady
 //	heap steady below 512MiB
@@ -169,9 +167,9 @@
 //
 // "no goroutine leaked" fails on goroutines that are blocked for ever, if the runtime has a
 // profile of them: since Go 1.27, and in 1.26 if it was built with
-// GOEXPERIMENT=goroutineleakprofile. It names the function that the goroutine was started for. A guard
-// takes the profile once a period, because it runs a garbage collection. In a test the budget fails
-// on goroutines that work has started and that do not end.
+// GOEXPERIMENT=goroutineleakprofile. The report names the function that the goroutine was started for.
+// A guard takes the profile once a period, because it runs a garbage collection. In a test the budget
+// fails on goroutines that the work has started and that do not end.
 //
 //	no goroutine leaked
 //
@@ -189,23 +187,23 @@
 // "except" exempts functions and packages from a "no function" or "no package" budget. It
 // takes patterns, and the names of functions as reports print them.
 //
-// "in" restricts a budget to the stacks with a function of the pattern, and in these to the
-// functions that it calls.
+// "in" restricts a budget to the stacks with a function of the pattern, and in these stacks
+// to what that function calls.
 //
-// "where" restricts a budget to the samples with these pprof labels. Values are compared for
-// equality, without wildcards. Those with blanks, commas, quotes, "*" or "..." are written in
-// double quotes. The runtime writes labels into profiles of CPU and goroutines only: in the
-// other kinds there is nothing to judge.
+// "where" restricts a budget to the samples with these pprof labels. Values have to be equal;
+// there are no wildcards. Write values with blanks, commas, quotes, "*" or "..." in double
+// quotes. The runtime writes labels into profiles of CPU and goroutines only, so in the other
+// kinds there is nothing to judge.
 //
-// "when" is a condition. In a process that uses 1% of a core there always is a function at
-// 60%, which does not matter. While the condition does not hold, the verdict is
+// "when" is a condition. In a process that uses 1% of a core there is always a function at
+// 60%, and it does not matter. While the condition does not hold, the verdict is
 // inconclusive, with the reason "idle", and never a pass. After five such periods a guard's
-// alert ends, and it fires again when the condition holds and the budget fails again.
+// alert ends. It fires again when the condition holds and the budget fails again.
 //
-// "for" says how long a budget must fail before the guard fires: for a number of windows in
-// a row, or for a duration. Without it, "absent" and "leaked" fire at the first hit, and
-// other budgets after three periods of failing windows, or when all windows together prove an
-// excess that has lasted for three periods.
+// "for" says how long a budget must fail before the guard fires: a number of windows in a
+// row, or a duration. Without it, "absent" and "leaked" fire at the first hit. Other budgets
+// fire after three periods of failing windows, or when all windows together prove an excess
+// that has lasted for three periods.
 //
 // # Whose share it is
 //
@@ -227,13 +225,12 @@
 //     "net.Interfaces below". In profiles of contention sync and time belong to it, too.
 //
 // "no package" leaves out the program's own module and package main: name these to limit
-// them. Functions in no package of Go, as those of C, count together: reports call them (no
-// package), and in double quotes a pattern names them so.
+// them. Functions that are in no Go package, such as those of C, count together. Reports call
+// them (no package), and so does a pattern in double quotes.
 // Functions after "except" are accepted: samples through them are charged neither to
-// them nor to their callers. The functions that they call are still charged; those of foreign
-// code from where its module calls another one, or back. "except none",
-// patterns and "flat" charge every function of a stack: "main.main below 5%" is about
-// everything that main.main calls.
+// them nor to their callers. The functions that they call are still charged; if an accepted
+// function is foreign, those that its module calls. "except none", patterns and "flat" charge
+// every function of a stack: "main.main below 5%" is about everything that main.main calls.
 // Goroutine profiles charge the entry point in full, and no function in which goroutines
 // wait.
 //
