@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // String returns the budget's canonical sentence, with its name in front when
@@ -16,7 +17,7 @@ func (b Budget) String() string {
 	if b.Kind == KindCPU {
 		b.Kind = ""
 	}
-	var words []string
+	var list []string
 	for p := range parts {
 		text := b.text(p)
 		switch {
@@ -27,9 +28,9 @@ func (b Budget) String() string {
 		case p == partLimit:
 			text = limitWord(b.Subject, b.Rule) + " " + text
 		}
-		words = append(words, text)
+		list = append(list, text)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(list, " ")
 }
 
 // text is what a sentence says of a part, "" if nothing.
@@ -91,11 +92,7 @@ func (b Budget) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // String returns the condition as it follows "when" in a sentence.
 func (c Condition) String() string {
-	word := " above "
-	if c.Below {
-		word = " below "
-	}
-	return string(c.Figure) + word + c.Amount.String()
+	return words.Condition(string(c.Figure), c.Below, unit.Amount(c.Amount))
 }
 
 // String returns the sentences of the set, one a line.
@@ -123,15 +120,4 @@ var withoutZeros = strings.NewReplacer("h0m0s", "h", "m0s", "m")
 
 // String returns the amount as a budget's sentence spells it: "20%",
 // "1.5 cores", "64MiB", "5000".
-func (a Amount) String() string {
-	number := strconv.FormatFloat(a.Value, 'f', -1, 64)
-	switch a.Unit {
-	case "cores", "points":
-		name := a.Unit
-		if a.Value == 1 {
-			name = strings.TrimSuffix(name, "s")
-		}
-		return number + " " + name
-	}
-	return number + a.Unit
-}
+func (a Amount) String() string { return unit.Amount(a).String() }

@@ -113,10 +113,10 @@ func (b *Budget) takes(p part) bool {
 	return true
 }
 
-func (a Amount) dimension() unit.Dimension { return unit.Of(a.Unit).Dimension }
+func (a Amount) dimension() unit.Dimension { return unit.Amount(a).Dimension() }
 
 // base returns the amount in the base unit of its dimension.
-func (a Amount) base() float64 { return unit.Of(a.Unit).Base(a.Value) }
+func (a Amount) base() float64 { return unit.Amount(a).Base() }
 
 // A fit is a dimension that a limit may have, and whether that needs a Per.
 type fit struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/words"
 )
 
@@ -164,7 +165,7 @@ func (b Budget) Result(f judge.Finding) Result { return b.result(&f, words.Reaso
 // a check do not link. It is for packages of profguard only.
 func (b Budget) CheckResult(f judge.Finding) Result { return b.result(&f, words.OfCheck) }
 
-func (b Budget) result(f *judge.Finding, reason func(*words.Terms, *judge.Finding) string) Result {
+func (b Budget) result(f *judge.Finding, reason func(words.Terms, *judge.Finding) string) Result {
 	_, idle := f.Reason.(judge.Idle)
 	t := b.terms()
 	r := Result{
@@ -183,6 +184,6 @@ func (b Budget) result(f *judge.Finding, reason func(*words.Terms, *judge.Findin
 }
 
 // terms are what sentences say about the budget.
-func (b *Budget) terms() *words.Terms {
-	return &words.Terms{Rule: b.rule(), Values: b.values(), Limit: b.Limit.String(), When: b.When.String(), WhenIn: b.When.Amount.dimension()}
+func (b *Budget) terms() words.Terms {
+	return words.Terms{Rule: b.rule(), Values: b.values(), Limit: unit.Amount(b.Limit), When: unit.Amount(b.When.Amount)}
 }

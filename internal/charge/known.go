@@ -117,22 +117,6 @@ var ourPrefixes = [...]string{
 	"internal/profiles.(*Taker).",
 }
 
-// isStandard reports whether a function is of the standard library, unless its name is none of Go.
-// The files of that are where the runtime's are. With -trimpath no path leads there: then
-// files of other modules have a version, and a guard knows the paths of all modules.
-func (n *Names) isStandard(name, pkg, file string) bool {
-	switch root := firstElement(name); {
-	case root == "main" || root == "cmd" || strings.Contains(root, "."):
-		return false
-	case isIn(pkg, n.Module) || slices.ContainsFunc(n.Modules, func(m string) bool { return isIn(pkg, m) }):
-		return false
-	case n.sources != "" && strings.Contains(file, "/"):
-		return strings.HasPrefix(file, n.sources)
-	default:
-		return !strings.Contains(file, "@") && slices.Contains(standardRoots, root)
-	}
-}
-
 // firstElement is the first element of the path of a function's package.
 func firstElement(name string) string {
 	path, _, _ := strings.Cut(name, "[") // type arguments have paths of their own

@@ -133,35 +133,19 @@ type Weight struct {
 	Multiple bool
 }
 
-// finish computes the number of observations.
-func (s *Sums) finish(multiple float64) {
-	if s.weight2 <= 0 {
-		return
-	}
-	s.N = float64(s.Total) / s.weight2 * float64(s.Total)
-	if s.Query.Weight.Multiple && multiple > 1 {
-		s.N /= multiple
-	}
-	// With equal weights, as in CPU profiles, it is a whole number but for rounding errors.
-	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
-		s.N = n
-	}
-	s.N = min(s.N, mostObservations)
-}
-
-// square is the sum of the squares of the weights of a sample's observations. v is the sum
-// of their weights.
-func (q *Query) square(values []int64, v int64) float64 {
-	w := &q.Weight
-	n := float64(v)
+// square is the sum of the squares of the weights of a sample's observations. v, the sum of
+// their weights, is the sample's value at an index.
+func (w *Weight) square(values []int64, index int) float64 {
+	v := float64(values[index])
+	n := v
 	if w.Count >= 0 {
 		n = float64(values[w.Count])
 	}
-	if w.Rate > 0 && q.Value == w.Bytes {
+	if w.Rate > 0 && index == w.Bytes {
 		// The runtime observes one byte in Rate, and with it the byte's object. So there
 		// is one observation for each Rate bytes. That is exact for small objects. For
 		// objects larger than Rate it is cautious, as nearly all of them are observed.
-		return float64(v) * float64(w.Rate)
+		return v * float64(w.Rate)
 	}
 	if w.Rate > 0 && n > 0 {
 		// The runtime has divided by the probability that an object of this size is
@@ -172,5 +156,5 @@ func (q *Query) square(values []int64, v int64) float64 {
 	if n <= 0 {
 		return 0
 	}
-	return float64(v) / max(n, 1) * float64(v)
+	return v / max(n, 1) * v
 }

@@ -122,12 +122,6 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	return e
 }
 
-// isMine reports whether a function is of the program's own module, or outside the standard
-// library if nothing shows the module.
-func (c *Counter) isMine(name decode.ID) bool {
-	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && !c.Names.folders && c.Names.parts[name]&standard == 0
-}
-
 // nearest returns the own frame nearest to the function among those that have at least half of
 // its weight, with all the weight that passes through that frame's function. cut says that there
 // is none, and that one may have been cut off.

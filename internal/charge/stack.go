@@ -39,7 +39,7 @@ type shape struct {
 	cut     bool // the runtime may have dropped frames at the root's end
 	server  bool // a server's own work
 	matched bool // at least one of its functions matches a pattern
-	hidden  bool // any function may be in it: see nameless.go
+	hidden  bool // any function may be in it: see isHidden
 	foreign bool // all of its functions are foreign
 }
 
@@ -98,13 +98,28 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 // read finds the way in of all stacks of a profile. own tells which packages are of the
 // program's own module, and live that the profile is of this process.
 func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
-	k.roots = slices.Grow(k.roots[:0], len(names.parts))[:len(names.parts)]
-	clear(k.roots)
+	k.flatten(t, names.parts)
+	k.order.read(t, names, k.frames)
+	cutFrom := k.cutFrom(t, live)
+	for i := range k.shapes {
+		sh, frames := &k.shapes[i], k.of(i)
+		sh.measure(frames, names.parts)
+		if sh.root >= 0 {
+			d := descent{order: &k.order, names: names, own: own, frames: frames, shape: sh}
+			d.descend()
+		}
+		sh.cut = len(frames) >= cutFrom && names.parts[frames[len(frames)-1]]&firsts == 0
+	}
+	k.findServers(t, names, own)
+}
+
+// flatten lists the frames of all stacks, and what their functions have in common.
+func (k *stacks) flatten(t *decode.Table, parts []part) {
 	// A profile may have very many frames, so memory is allocated once and not grown.
 	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames))[:t.Frames], slices.Grow(k.shapes[:0], len(t.Samples))
 	k.starts = append(slices.Grow(k.starts[:0], len(t.Samples)+1), 0)
-	frames, parts, n := k.frames, names.parts, 0
 	k.lacks = false
+	frames, n := k.frames, 0
 	for i := range t.Samples {
 		all, any := unmatched|foreign, part(0)
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
@@ -124,26 +139,25 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
 		k.lacks = k.lacks || sh.hidden || sh.foreign
 		k.starts, k.shapes = append(k.starts, n), append(k.shapes, sh)
 	}
-	k.order.read(t, names, k.frames)
-	cutFrom := k.cutFrom(t, live)
+}
+
+// findServers finds servers' own work. A root function outside the own module with hand-overs in
+// some stacks is a server, and its other stacks reach no handler. If at least half of the samples
+// reach one, all the others are the server's own work. Otherwise only the reads and writes of
+// connections are, and for servers of the standard library also the stacks that end in the
+// floor, which users can't change.
+func (k *stacks) findServers(t *decode.Table, names *Names, own []bool) {
+	k.roots = slices.Grow(k.roots[:0], len(names.parts))[:len(names.parts)]
+	clear(k.roots)
 	for i := range k.shapes {
-		sh, frames := &k.shapes[i], k.of(i)
-		k.order.shape(sh, names, frames, own)
-		sh.cut = len(frames) >= cutFrom && parts[frames[len(frames)-1]]&firsts == 0
-		if sh.root < 0 || sh.cut || len(t.Types) == 0 {
-			continue
-		}
-		root, v := &k.roots[frames[sh.root]], max(t.Values[i*len(t.Types)], 0)
-		root.all = decode.AddSaturating(root.all, v)
-		if sh.handed {
-			root.handed = decode.AddSaturating(root.handed, v)
+		if sh := &k.shapes[i]; sh.root >= 0 && !sh.cut && len(t.Types) > 0 {
+			root, v := &k.roots[k.of(i)[sh.root]], max(t.Values[i*len(t.Types)], 0)
+			root.all = decode.AddSaturating(root.all, v)
+			if sh.handed {
+				root.handed = decode.AddSaturating(root.handed, v)
+			}
 		}
 	}
-	// A root function outside the own module with hand-overs in some stacks is a server.
-	// Its other stacks reach no handler. If at least half of the samples reach one, all the
-	// others are the server's own work. Otherwise only the reads and writes of connections
-	// are, and for servers of the standard library also the stacks that end in the floor,
-	// which users can't change.
 	for i := range k.shapes {
 		sh := &k.shapes[i]
 		if sh.root < 0 || sh.cut || sh.handed {
@@ -156,10 +170,10 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
 	}
 }
 
-// shape finds the way in of one stack.
-func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
-	n, parts, pkgs := int32(len(frames)), names.parts, names.pkg
-	sh.working, sh.busy, sh.root, sh.entry = n, n, -1, -1
+// measure finds all but the entry point.
+func (sh *shape) measure(frames []decode.ID, parts []part) {
+	n := int32(len(frames))
+	sh.working, sh.busy, sh.root, sh.entry = n, n, n-1, -1
 	for i, f := range frames {
 		p := parts[f]
 		sh.network = sh.network || p&network != 0
@@ -174,60 +188,94 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 	for sh.resumed < n-1 && parts[frames[sh.resumed]]&interrupts != 0 {
 		sh.resumed++
 	}
-	bottom := n - 1
-	for bottom >= 0 && parts[frames[bottom]]&roots != 0 {
-		bottom--
-	}
-	if bottom < 0 {
-		return
-	}
-	sh.root = bottom
-	at := bottom // the caller of the next frame
-	// After the first frame of the program's own code, a call from other code to other code
-	// is no hand-over (database/sql calls a driver), and only a call back to own code is
-	// one (fmt calls String).
-	byOwn := own[pkgs[frames[bottom]]]
-	// control says that the caller is own code, or what own code has called of the standard
-	// library, but for what begins something: see handles.
-	control := byOwn
-	for i := bottom - 1; i >= 0; i-- {
-		if parts[frames[i]]&runtimes != 0 {
-			continue
-		}
-		isOwn := own[pkgs[frames[i]]]
-		if !isOwn && parts[frames[i]]&literal != 0 && own[pkgs[frames[at]]] {
-			byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
-		}
-		switch {
-		case parts[frames[i]]&literal != 0 && isOwn && names.continues(frames, i, sh.entry):
-			sh.entry = i // the body of a loop of the entry point, or of the way in
-		case isOwn && parts[frames[at]]&standard != 0 && (control || byOwn && parts[frames[i]]&serving != 0 && !names.handles(frames[at])):
-			// who called sort.Sort, filepath.Walk or fmt.Sprint with it still has the control
-		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
-			sh.handed, sh.entry = true, i
-			if at == bottom {
-				// The goroutine's first function only starts this one, as a go statement
-				// would: that of errgroup, a timer, or a test.
-				bottom, sh.entry = i, -1
-			}
-		case sh.entry < 0 && at == bottom && (isOwn || !own[pkgs[frames[bottom]]]): // or it is a door
-			sh.entry = i
-		}
-		control = isOwn || control && parts[frames[i]]&standard != 0 && !names.handles(frames[i])
-		at, byOwn = i, byOwn || isOwn
-	}
-	if sh.entry < 0 {
-		sh.entry = bottom
+	for sh.root >= 0 && parts[frames[sh.root]]&roots != 0 {
+		sh.root--
 	}
 }
 
-// below returns the number of frames, from the leaf, that are below the outermost function
-// that the pattern matches.
-func (s *Stack) below(names *Names, pattern int32) (int, bool) {
-	for i := len(s.frames) - 1; i >= 0; i-- {
-		if slices.Contains(names.Matches(s.frames[i]), pattern) {
-			return i, true
+// A descent goes from the root of a stack to its leaf, call by call, and finds the entry point.
+type descent struct {
+	*order
+	*shape
+	names  *Names
+	own    []bool // by number of a package
+	frames []decode.ID
+
+	bottom int32 // where the goroutine's work begins
+	at     int32 // the caller
+	// byOwn says that there was own code. After the first frame of it, a call from other code
+	// to other code is no hand-over (database/sql calls a driver), and only a call back to own
+	// code is one (fmt calls String).
+	byOwn bool
+	// control says that the caller is own code, or what own code has called of the standard
+	// library, but for what begins something: see handles.
+	control bool
+}
+
+func (d *descent) descend() {
+	d.bottom, d.at = d.root, d.root
+	d.byOwn = d.isOwn(d.root)
+	d.control = d.byOwn
+	for i := d.root - 1; i >= 0; i-- {
+		if d.part(i)&runtimes == 0 {
+			d.call(i)
 		}
 	}
-	return 0, false
+	if d.entry < 0 {
+		d.entry = d.bottom
+	}
+}
+
+// call is a call of the frame.
+func (d *descent) call(i int32) {
+	isOwn, part := d.isOwn(i), d.part(i)
+	if !isOwn && part&literal != 0 && d.isOwn(d.at) {
+		d.byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
+	}
+	switch {
+	case part&literal != 0 && isOwn && d.names.continues(d.frames, i, d.entry):
+		d.entry = i // the body of a loop of the entry point, or of the way in
+	case isOwn && d.keepsControl(part):
+	case (isOwn || !d.byOwn) && d.handsOver(d.names, d.frames, d.at, i):
+		d.handed, d.entry = true, i
+		if d.at == d.bottom {
+			// The goroutine's first function only starts this one, as a go statement
+			// would: that of errgroup, a timer, or a test.
+			d.bottom, d.entry = i, -1
+		}
+	case d.entry < 0 && d.at == d.bottom && (isOwn || !d.isOwn(d.bottom)): // or it is a door
+		d.entry = i
+	}
+	d.control = isOwn || d.control && part&standard != 0 && !d.names.handles(d.frames[i])
+	d.at, d.byOwn = i, d.byOwn || isOwn
+}
+
+// keepsControl reports whether the caller, which calls back to own code, was called by own code
+// for this: who called sort.Sort, filepath.Walk or fmt.Sprint with it still has the control.
+func (d *descent) keepsControl(callee part) bool {
+	return d.part(d.at)&standard != 0 &&
+		(d.control || d.byOwn && callee&serving != 0 && !d.names.handles(d.frames[d.at]))
+}
+
+func (d *descent) part(i int32) part  { return d.names.parts[d.frames[i]] }
+func (d *descent) isOwn(i int32) bool { return d.own[d.names.pkg[d.frames[i]]] }
+
+// isHidden reports whether any function may be in a stack with a frame without a name, or
+// without frames. Names are missing in profiles of programs without symbols, of perf, eBPF and
+// other languages. Nothing is hidden where each frame without a name is called by a function of
+// Go and calls none: those are of C, the kernel or the vdso, which programs of Go end in.
+func isHidden(frames []decode.ID, parts []part) bool {
+	inner := 0 // the first frame, from the leaf, that is of Go
+	for inner < len(frames) && parts[frames[inner]]&foreign != 0 {
+		inner++
+	}
+	if inner == len(frames) {
+		return true
+	}
+	for _, f := range frames[inner:] {
+		if parts[f]&nameless != 0 {
+			return true
+		}
+	}
+	return false
 }

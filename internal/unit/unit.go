@@ -64,14 +64,47 @@ func List() string {
 	return strings.Join(names, ", ") + ", or none for a count"
 }
 
-// Of returns the unit of that name; of an unknown name, the unit of dimension Unknown.
-func Of(name string) Unit {
+// An Amount is a number with the name of its unit.
+type Amount struct {
+	Value float64
+	Unit  string
+}
+
+// of returns the unit of that name; of an unknown name, one of dimension Unknown.
+func of(name string) Unit {
 	for i := range units {
 		if units[i].Name == name {
 			return units[i]
 		}
 	}
 	return Unit{}
+}
+
+// Dimension is Unknown if the name of the unit is.
+func (a Amount) Dimension() Dimension { return of(a.Unit).Dimension }
+
+// Base is the amount in the base unit of its dimension: a share from 0 to 1 (percent and points
+// alike), cores, seconds, bytes, or a count.
+func (a Amount) Base() float64 {
+	u := of(a.Unit)
+	if u.factor < 1 { // a division by 100 is exact where a product with 0.01 is not, as 35% shows
+		return a.Value / math.Round(1/u.factor)
+	}
+	return a.Value * u.factor
+}
+
+// String is the amount as a budget's sentence spells it: "20%", "1.5 cores", "64MiB", "5000".
+func (a Amount) String() string {
+	number := strconv.FormatFloat(a.Value, 'f', -1, 64)
+	switch a.Unit {
+	case "cores", "points":
+		name := a.Unit
+		if a.Value == 1 {
+			name = strings.TrimSuffix(name, "s")
+		}
+		return number + " " + name
+	}
+	return number + a.Unit
 }
 
 // Named returns the unit that a word names, in any accepted spelling.
@@ -82,15 +115,6 @@ func Named(word string) (Unit, bool) {
 		}
 	}
 	return Unit{}, false
-}
-
-// Base returns so many of the unit in the base unit of its dimension: a share from 0
-// to 1 (percent and points alike), cores, seconds, bytes, or a count.
-func (u Unit) Base(value float64) float64 {
-	if u.factor < 1 { // a division by 100 is exact where a product with 0.01 is not, as 35% shows
-		return value / math.Round(1/u.factor)
-	}
-	return value * u.factor
 }
 
 // bases are the names of the dimensions' base units, as results have them.
@@ -173,7 +197,7 @@ func formatSeconds(v float64) string {
 
 func formatBytes(v float64) string {
 	for _, name := range []string{"GiB", "MiB", "KiB"} {
-		if size := Of(name).factor; math.Abs(v) >= size {
+		if size := of(name).factor; math.Abs(v) >= size {
 			return strconv.FormatFloat(v/size, 'f', 2, 64) + name
 		}
 	}

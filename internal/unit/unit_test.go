@@ -9,8 +9,8 @@ import (
 // spellings.
 func TestUnits(t *testing.T) {
 	for _, u := range units {
-		if got := Of(u.Name); got.Dimension != u.Dimension || got.Dimension == Unknown {
-			t.Errorf("Of(%q) has dimension %d", u.Name, got.Dimension)
+		if got := of(u.Name); got.Dimension != u.Dimension || got.Dimension == Unknown {
+			t.Errorf("of(%q) has dimension %d", u.Name, got.Dimension)
 		}
 		for _, word := range append([]string{u.Name}, u.spellings...) {
 			if got, ok := Named(word); ok != (word != "") || got.Name != u.Name {
@@ -36,7 +36,7 @@ func TestBase(t *testing.T) {
 		{35, "%", 0.35}, {29, "%", 0.29}, {7, "points", 0.07}, {40, "us", 40e-6}, {3, "ms", 0.003}, {7, "ns", 7e-9}, {2, "h", 7200},
 		{64, "MiB", 64 << 20}, {1.5, "cores", 1.5}, {2, "kB", 2000}, {5000, "", 5000}, {5, "parsec", 0},
 	} {
-		if got := Of(tt.name).Base(tt.value); got != tt.want {
+		if got := (Amount{tt.value, tt.name}).Base(); got != tt.want {
 			t.Errorf("%v%s is %v, want %v", tt.value, tt.name, got, tt.want)
 		}
 	}

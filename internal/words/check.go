@@ -117,6 +117,6 @@ func (p *phrasing) levels(reason judge.Levels) string {
 }
 
 // OfCheck is Reason for the findings of a check. Programs without a check do not link its words.
-func OfCheck(t *Terms, f *judge.Finding) string {
-	return (&phrasing{t, f, []vocabulary{numbers, nothing, windows, checks}}).text()
-}
+func OfCheck(t Terms, f *judge.Finding) string { return (&phrasing{t, f, ofChecks}).text() }
+
+var ofChecks = []vocabulary{numbers, nothing, windows, checks}

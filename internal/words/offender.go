@@ -16,9 +16,9 @@ import (
 
 // Offenders are some lines for each chain of offenders of a finding, each with a line break in
 // front. over is the number of all functions over the limit.
-func Offenders(t *Terms, list []judge.Offender, over int) (text string) {
+func Offenders(t Terms, list []judge.Offender, over int) (text string) {
 	for i, c := range chains(list) {
-		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(t), "\n     ")
+		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(&t), "\n     ")
 	}
 	if more := over - len(list); more > 0 && len(list) > 0 && t.Class == judge.Each {
 		what := "more " + strings.TrimPrefix(t.Subject, "no ") // function or package

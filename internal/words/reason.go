@@ -19,9 +19,9 @@ func nothing(p *phrasing, reason judge.Reason) string {
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
-		return "idle: judged only when " + p.When + ", it is at " + unit.Format(reason.Value, p.WhenIn)
+		return "idle: judged only when " + p.when() + ", it is at " + unit.Format(reason.Value, p.Terms.When.Dimension())
 	case judge.ConditionUnknown:
-		return "cannot tell whether " + p.When + ": " + cmp.Or(reason.Why, "the window does not say")
+		return "cannot tell whether " + p.when() + ": " + cmp.Or(reason.Why, "the window does not say")
 	case judge.FigureUnknown:
 		if reason.Why != "" {
 			return "the process's " + reason.Figure + " is not known: " + reason.Why
@@ -254,6 +254,6 @@ func (p *phrasing) madeOf(reason judge.MadeOf) string {
 }
 
 // Reason says in one line why the verdict is what it is.
-func Reason(t *Terms, f *judge.Finding) string {
-	return (&phrasing{t, f, []vocabulary{numbers, nothing, windows}}).text()
-}
+func Reason(t Terms, f *judge.Finding) string { return (&phrasing{t, f, ofWindows}).text() }
+
+var ofWindows = []vocabulary{numbers, nothing, windows}

@@ -15,14 +15,13 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// Terms are what sentences say about a budget: the rule that it is judged by, and the parts that
-// they repeat as the budget has them.
+// Terms are what sentences say about a budget: the rule that it is judged by, with two of its
+// amounts as the budget has them.
 type Terms struct {
 	judge.Rule
-	Values *kinds.Kind    // the kind of profile whose values are charged
-	Limit  string         // "20%"
-	When   string         // "process above 0.1 cores"
-	WhenIn unit.Dimension // of the figure in When
+	Values *kinds.Kind // the kind of profile whose values are charged
+	Limit  unit.Amount
+	When   unit.Amount // of Rule.When
 }
 
 // A vocabulary says some of the reasons, and "" for all others.
@@ -30,7 +29,7 @@ type vocabulary func(*phrasing, judge.Reason) string
 
 // A phrasing is one finding that is put into words.
 type phrasing struct {
-	*Terms
+	Terms
 	finding *judge.Finding
 	words   []vocabulary
 }
@@ -87,7 +86,7 @@ func (p *phrasing) limit() string {
 	if p.Dimension == unit.Waited {
 		return unit.Short(p.Rule.Limit, p.Dimension)
 	}
-	return p.Terms.Limit
+	return p.Terms.Limit.String()
 }
 
 // samples are those behind the verdict.
@@ -102,6 +101,18 @@ func (p *phrasing) count(n int64) string {
 
 // isCounted reports whether the values are counted and not sampled.
 func (t *Terms) isCounted() bool { return t.Values.Sampling == kinds.Counted }
+
+// when is the condition.
+func (t *Terms) when() string { return Condition(t.Rule.When.Figure, t.Rule.When.Below, t.When) }
+
+// Condition is a condition as it follows "when" in a sentence.
+func Condition(figure string, below bool, amount unit.Amount) string {
+	word := " above "
+	if below {
+		word = " below "
+	}
+	return figure + word + amount.String()
+}
 
 // scope names the part of a profile that a budget looks at, "" for all of it.
 func (t *Terms) scope() string {

@@ -1,0 +1,137 @@
+package charge
+
+import (
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+)
+
+// isMine reports whether a function is of the program's own module, or outside the standard
+// library if nothing shows the module.
+func (c *Counter) isMine(name decode.ID) bool {
+	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && !c.Names.folders && c.Names.parts[name]&standard == 0
+}
+
+// learnOwn finds the packages of the program's own module. If its path is not known, they are
+// those that are where package main is: in the same folder of a version of a module, or in no
+// such folder. That takes a profile that has the folders of files.
+func (c *Counter) learnOwn() {
+	n, main := c.Names, home{module: -1}
+	if i, found := n.packageIDs["main"]; found {
+		main = n.homes[i]
+	}
+	c.own = c.own[:0]
+	for i, pkg := range n.packages {
+		own := pkg == "main" || isIn(pkg, n.Module)
+		if h := n.homes[i]; n.Module == "" && n.folders && h.module != n.standard {
+			own = own || h.module == main.module || !h.foreign && !main.foreign
+		}
+		c.own = append(c.own, own)
+	}
+}
+
+// maxSums limits the sums that are kept of one profile, of all queries together, to 10 MiB.
+const maxSums = 300_000
+
+// Full reports whether the queries so far need more sums than are kept. The answers to
+// others are empty then.
+func (c *Counter) Full() bool { return c.left < 0 }
+
+// A Counter answers queries over decoded profiles.
+type Counter struct {
+	Names *Names
+	// Where are the conditions that queries name by number. A sample must have all
+	// labels of a condition.
+	Where [][]Label
+	// Multiple is how many events one observed event stands for, in a contention profile
+	// that samples only a fraction of the events. 0 means 1.
+	Multiple float64
+	// Patterns is the number of patterns that Names knows.
+	Patterns int
+	// Excepts are the sets of patterns that queries name by number.
+	Excepts [][]int32
+	// Live says that profiles are of this process, so that their release of Go is known.
+	Live bool
+
+	queries []Query
+	answers []Sums
+	left    int // sums that may still be added, of maxSums
+
+	// About the open profile.
+	table  *decode.Table
+	number int // of profiles so far
+	stacks stacks
+	paths  *paths // since a function was explained
+	own    []bool // by number of a package: of the program's own module, or main
+	// About the query that is being counted or walked.
+	stack   Stack
+	visited uint64  // samples
+	sums    []sum   // by key
+	charged []int32 // the keys that have a sum
+	list    []int32 // see Counter.keys
+}
+
+// Ordered reports whether the addresses of the open profile show the order in which its
+// packages were linked, or whether that order does not matter. Without it, only calls out
+// of the standard library and calls of function literals are recognised as hand-overs.
+func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.order.several }
+
+// Visits is how often a frame is visited at most: once for each query that looks at frames, and
+// as often as a name matches patterns.
+func (c *Counter) Visits() int {
+	n := c.Names.mostMatches
+	for i := range c.queries {
+		if c.queries[i].Unit != Whole {
+			n++
+		}
+	}
+	return n
+}
+
+// Forget removes all queries.
+func (c *Counter) Forget() {
+	c.queries, c.answers = c.queries[:0], c.answers[:0]
+}
+
+// Ask adds a query and returns its number. Equal queries have the same number.
+func (c *Counter) Ask(q Query) int {
+	i := slices.Index(c.queries, q)
+	if i < 0 {
+		i = len(c.queries)
+		c.queries, c.answers = append(c.queries, q), append(c.answers, Sums{})
+	}
+	return i
+}
+
+// Open prepares a profile for being counted. Its symbols must have been learnt before. From
+// now on, all answers are about this profile.
+func (c *Counter) Open(t *decode.Table) {
+	c.table, c.paths, c.left = t, nil, maxSums
+	c.number++
+	c.learnOwn()
+	c.stacks.read(t, c.Names, c.own, c.Live)
+}
+
+// Name is the function or package that a key of a query is.
+func (c *Counter) Name(query int, key int32) string {
+	switch c.queries[query].Unit {
+	case Package:
+		return c.Names.packages[key]
+	case Folded:
+		return c.Names.foldedNames[key]
+	}
+	return c.Names.symbols.Name(decode.ID(key))
+}
+
+// Key is the key of a query for a function or package, by its name, or -1 if it has never been
+// seen.
+func (c *Counter) Key(query int, name string) int32 {
+	if c.queries[query].Unit == Package {
+		if key, known := c.Names.packageIDs[name]; known {
+			return key
+		}
+	} else if id, known := c.Names.symbols.Find(name); known {
+		return int32(id)
+	}
+	return -1
+}
