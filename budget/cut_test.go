@@ -37,7 +37,7 @@ func TestFault_65_CutStacks(t *testing.T) {
 		whole, cut Verdict
 		say        string
 	}{
-		{"fmt.Sprintf below 5% in main.serve", Fail, Inconclusive, "of 300 samples the runtime has cut off the stack"},
+		{"fmt.Sprintf below 5% in main.serve", Fail, Inconclusive, "the runtime has cut off the stacks of 300 samples"},
 		{"fmt.Sprintf absent in main.serve", Fail, Inconclusive, "of 300 samples"},
 		{"fmt.Sprintf below 5%", Fail, Fail, ""},
 		{"fmt.Sprintf below 5% flat", Fail, Fail, ""},
@@ -232,7 +232,7 @@ func TestCutIsNoEvidence(t *testing.T) {
 		}
 	}
 	r := judged(t, Must("main.lost grows below 5 points"), folded.Must(cut), Facts{Baseline: folded.Must(strings.ReplaceAll(over, "500", "5000"))})[0]
-	if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "; of 900 samples, those of the baseline included, the runtime has cut off") {
+	if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "; the runtime has cut off the stacks of 900 samples, those of the baseline included") {
 		t.Errorf("growth: %s", r)
 	}
 }

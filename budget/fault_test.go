@@ -71,8 +71,8 @@ func TestFault_41_BaselineOfAnotherUnit(t *testing.T) {
 		reason   string // "": it fits
 	}{
 		{"the same", Facts{Baseline: p.Copy()}, ""},
-		{"heap", Facts{Baseline: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}, "another sort of profile: heap"},
-		{"goroutines", Facts{Baseline: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}, "another sort of profile: goroutine"},
+		{"heap", Facts{Baseline: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}, "another kind of profile: heap"},
+		{"goroutines", Facts{Baseline: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}, "another kind of profile: goroutine"},
 		{"another period", Facts{Baseline: slower}, "period 100000000"},
 		{"none", Facts{}, "there is no baseline"},
 	} {

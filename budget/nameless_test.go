@@ -51,7 +51,7 @@ func TestFault_83_Nameless(t *testing.T) {
 				r := judged(t, Must(sentence), p, base)[0]
 				// A fail is of what has a name, or of the file itself.
 				fails := r.Verdict == Fail && strings.HasPrefix(sentence, "no function") && (r.Budget.Flat || strings.HasSuffix(stack, "main.leaf"))
-				if r.Verdict != Inconclusive && !fails || r.Verdict == Inconclusive && !strings.Contains(r.Reason, "lack names of functions") {
+				if r.Verdict != Inconclusive && !fails || r.Verdict == Inconclusive && !strings.Contains(r.Reason, "have no function names") {
 					t.Errorf("%d samples of %s:\n%s", samples, stack, r)
 				}
 				if r.Verdict == Inconclusive && r.Unit == "share" && r.High < float64(samples)/10_000 {
@@ -111,7 +111,7 @@ func TestFault_83_NamelessBaseline(t *testing.T) {
 			t.Errorf("with names:\n%s", r)
 		}
 		r := judged(t, Must(sentence), now, Facts{Baseline: lacking("[shop];[shop]", 10_000)})[0]
-		if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "of the samples of the baseline lack names of functions") {
+		if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "of the samples of the baseline have no function names") {
 			t.Errorf("without names:\n%s", r)
 		}
 	}

@@ -166,7 +166,7 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.budget.resolved x profguard.budget.firing x" {
 			t.Errorf("told %s", got)
 		}
-		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition no longer holds, for 5 windows"
+		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition has not held for 5 windows"
 		if got := w.events[1].Message; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -292,7 +292,7 @@ func TestStillFiring(t *testing.T) {
 			}
 		}
 		initials(t, g, 4)
-		const want = "; still firing: ends when 3 windows in a row pass, over 30s at the least (0 so far), or when all together prove that it is kept"
+		const want = "; still firing: ends when 3 windows in a row pass, over at least 30s (0 so far), or when all together prove that it is kept"
 		if s := g.Status().Budgets[0]; s.State != StateFiring || !strings.HasSuffix(s.Result.Reason, want) {
 			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
 		}
@@ -465,7 +465,7 @@ func TestFirstOffenderIsNotAnother(t *testing.T) {
 			l.announce(&judgement{entry: e, result: fails, end: time.Now().Add(time.Duration(i+1) * time.Hour)})
 		}
 		finish(l.sinks[0])
-		for _, is := range []string{" is broken: ", " is still broken: ", " is broken by another, too: "} {
+		for _, is := range []string{" is broken: ", " is still broken: ", " is broken by another offender, too: "} {
 			if e := <-told; !strings.Contains(e.Message, is) {
 				t.Errorf("%s: %s; want it to say %q", e.Name, e.Message, is)
 			}
@@ -518,7 +518,7 @@ func TestWhyItEnds(t *testing.T) {
 				fmt.Fprintf(&text, "main.main;main.serve;main.work%d 2\n", i)
 			}
 			return cpuWindow("cpu 10s\n" + text.String())
-		}, 120, "budget x is kept again: none is above 25.00% in the last 8 windows (128 samples), as they prove together; the limit is 20%"},
+		}, 120, "budget x is kept again: none is above 25.00% in the last 8 windows (128 samples), taken together; the limit is 20%"},
 		{"one function, in small windows", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 40 {
 				return small(20, 15)
@@ -530,8 +530,8 @@ func TestWhyItEnds(t *testing.T) {
 				return cpuWindow(bad)
 			}
 			return small(1000, 100+n)
-		}, 30, "budget x is kept again: at 11.20% at the most in the last 3 windows (3000 samples); the limit is 20%"},
-		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "at 0.00% at the most in the last 1 window (1000 samples)"},
+		}, 30, "budget x is kept again: at most 11.20% in the last 3 windows (3000 samples); the limit is 20%"},
+		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "at most 0.00% in the last 1 window (1000 samples)"},
 		{"within the zone", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)

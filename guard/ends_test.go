@@ -63,7 +63,7 @@ func TestFixedAlertEndsWithinMinutes(t *testing.T) {
 			if s := g.Status().Budgets[0]; s.State != StateFiring {
 				t.Fatalf("%s: %s after %v", tt.name, s.State, lasts)
 			}
-			told, estimate := 0, regexp.MustCompile(`about (\d+) windows? more`)
+			told, estimate := 0, regexp.MustCompile(`about (\d+) more windows?`)
 			for range 60 {
 				pass(5 * time.Second)
 				s := g.Status().Budgets[0]

@@ -27,7 +27,7 @@ func (e *entry) limit(r *budget.Result) string {
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
 func (e *entry) broken(event alert.Event, r *budget.Result) string {
-	is := "is broken by another, too"
+	is := "is broken by another offender, too"
 	switch {
 	case event == alert.Fired:
 		is = "is broken"
@@ -58,11 +58,11 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 	}
 	switch {
 	case event == alert.Unjudged && r.Idle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Idle.Windows, "window"))
+		return fmt.Sprintf("%s; the condition has not held for %s", r.Reason, unit.Plural(e.alert.Idle.Windows, "window"))
 	case event == alert.Unjudged:
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged.Windows, "window"))
 	case event == alert.Unproven:
-		return "it is not proven any more: " + r.Reason
+		return "it is no longer proven: " + r.Reason
 	case e.rule.IsAbsent():
 		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
 	case r.Limit <= 0: // "leaked" and "steady"
@@ -72,11 +72,11 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 		if d := e.rule.Dimension; d == unit.Share || d == unit.Points {
 			zone = evidence.Edge(r.Limit)
 		}
-		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", e.shown(zone), over, e.limit(r))
+		return fmt.Sprintf("none is above %s %s, taken together; the limit is %s", e.shown(zone), over, e.limit(r))
 	case event == alert.Proven:
 		return fmt.Sprintf("at %s %s; the limit is %s", e.shown(since.Mean()), over, e.limit(r))
 	}
-	return fmt.Sprintf("at %s at the most %s; the limit is %s", e.shown(since.Worst), over, e.limit(r))
+	return fmt.Sprintf("at most %s %s; the limit is %s", e.shown(since.Worst), over, e.limit(r))
 }
 
 // removed is the event about a budget that SetBudgets has removed while it was firing.
@@ -101,17 +101,17 @@ func (e *entry) reason(g *Guard) string {
 	}
 	left := e.alert.CalmLeft(r.Limit, rule)
 	if rule.AtOnce && left > 0 {
-		text += fmt.Sprintf(": ends after about %s more without a hit", unit.Plural(left, "window"))
+		text += fmt.Sprintf(": ends after about %s without a hit", unit.Plural(left, "more window"))
 		if d > rule.Time { // it has come back before
-			text += fmt.Sprintf(", %v after the last hit at the least", d)
+			text += fmt.Sprintf(", at least %v after the last hit", d)
 		}
 	} else {
-		text += fmt.Sprintf(": ends when %s in a row pass, over %v at the least (%d so far)", unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
+		text += fmt.Sprintf(": ends when %s in a row pass, over at least %v (%d so far)", unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
 		if !rule.Counted {
 			text += ", or when all together prove that it is kept"
 		}
 		if left > 0 {
-			text += fmt.Sprintf(": about %s more within the limit", unit.Plural(left, "window"))
+			text += fmt.Sprintf(": about %s within the limit", unit.Plural(left, "more window"))
 		}
 	}
 	if r.Idle {

@@ -53,7 +53,7 @@ func TestJudgeBatches(t *testing.T) {
 		{"a byte more", steady, "process below 99B per call of allocs", 3, budget.Fail, "the process at 100B, the limit is 99B"},
 		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "the process at 1, the limit is 2"},
 		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was done`},
-		{"none", steady, "process below 3 cores", 0, budget.Inconclusive, "0 batches of calls came in time"},
+		{"none", steady, "process below 3 cores", 0, budget.Inconclusive, "0 batches of calls ended in time"},
 		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},

@@ -237,7 +237,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 			for i := range r.outcomes {
 				o := r.reported(i)
 				sure := strings.Contains(o.Reason, "something else holds the profiler's signal")
-				holds := sure || strings.Contains(o.Reason, "if it does so when idle, look for another user of SIGPROF")
+				holds := sure || strings.Contains(o.Reason, "if it happens on an idle one, look for another user of SIGPROF")
 				if holds == tt.want || sure && tt.cause != mistake {
 					t.Errorf("%s: %v: %s", o.Budget, o.Verdict, o.Reason)
 				}

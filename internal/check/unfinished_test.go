@@ -62,7 +62,7 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 		{"go, for later", cpu, func(context.Context) {
 			go func() { <-stop }()
 			time.Sleep(time.Millisecond)
-		}, "open", "goroutines of work have not ended that began with " + checkPackage + ".TestFault_76_84_FireAndForget.func"},
+		}, "open", "goroutines of work that began with " + checkPackage + ".TestFault_76_84_FireAndForget.func"},
 		{"a pool", allocs, func(context.Context) {
 			if first {
 				first = false

@@ -131,7 +131,7 @@ func TestCheckServer(t *testing.T) {
 				pause(ctx, 2*time.Millisecond)
 			}
 		})
-		if got.verdict() != "skipped" || !strings.Contains(got.text(), "not known whether they work for this check") {
+		if got.verdict() != "skipped" || !strings.Contains(got.text(), "Check cannot tell whether these work for it") {
 			t.Errorf("%s:\n%s", got.verdict(), got.text())
 		}
 	})
@@ -319,7 +319,7 @@ func TestFault_77_84_OthersGoroutines(t *testing.T) {
 				}
 				continue
 			}
-			if o.Verdict != budget.Inconclusive || o.cause != unknown || !strings.Contains(o.Reason, tt.whose) || !strings.Contains(o.Reason, "not known whether they work for this check") {
+			if o.Verdict != budget.Inconclusive || o.cause != unknown || !strings.Contains(o.Reason, tt.whose) || !strings.Contains(o.Reason, "Check cannot tell whether these work for it") {
 				t.Errorf("%s: %v, cause %d, %s; want it undecided, naming %q", tt.name, o.Verdict, o.cause, o.Reason, tt.whose)
 			}
 		}

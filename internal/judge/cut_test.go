@@ -35,16 +35,16 @@ func TestCutOff(t *testing.T) {
 		verdict budget.Verdict
 		reason  string
 	}{
-		{"main.worker absent", half, judge.Facts{}, budget.Inconclusive, "none of 1000 samples, or up to 50.30%; of 500 samples"},
+		{"main.worker absent", half, judge.Facts{}, budget.Inconclusive, "none of 1000 samples, or up to 50.30%; the runtime has cut off the stacks of 500 samples"},
 		{"main.worker absent", one, judge.Facts{}, budget.Pass, "none of 1000 samples, so its share is below 0.40%"},
 		{"main.leaf absent", half, judge.Facts{}, budget.Fail, "main.leaf shows in 500 of 1000 samples"},
-		{"main.worker absent of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "none of 510 goroutines, or up to 98.04%; of 500 goroutines"},
+		{"main.worker absent of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "none of 510 goroutines, or up to 98.04%; the runtime has cut off the stacks of 500 goroutines"},
 		{"main.rest absent of goroutine", goroutines, judge.Facts{}, budget.Fail, "main.rest shows in 10 of 510 goroutines"},
 		{"main.worker below 5% of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "main.worker at 0.00%, or up to 98.04% (510 goroutines)"},
 		{"gc below 5%", half, judge.Facts{}, budget.Pass, "gc at 0.00%"},
 		{"main.worker grows below 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"main.worker grows below 5 points", worker, slightly, budget.Fail, "main.worker grew by 89.90 points"},
-		{"no function grows above 5 points", worker, base, budget.Pass, "main.leaf grew by 0.00 points, surely by less than 5.04 points (1000 samples against 1000); of 900 samples, those of the baseline included,"},
+		{"no function grows above 5 points", worker, base, budget.Pass, "main.leaf grew by 0.00 points, surely by less than 5.04 points (1000 samples against 1000); the runtime has cut off the stacks of 900 samples, those of the baseline included,"},
 		{"no function grows above 5 points", called, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"no function grows above 5 points in main.main", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"no function grows above 5 points", worker, slightly, budget.Fail, "main.leaf grew by 89.90 points"},
@@ -100,7 +100,7 @@ func TestCutOffBlocks(t *testing.T) {
 	for range 60 {
 		blocks = append(blocks, folded.Must("cpu 100ms\n"+deep(64)+" 3\nruntime.main;main.main;main.a 3\nruntime.main;main.main;main.b 4\n"))
 	}
-	if r := each.judged(t, blocks)[0]; r.Verdict != budget.Pass || !strings.Contains(r.Reason, "; of 180 samples the runtime has cut off") {
+	if r := each.judged(t, blocks)[0]; r.Verdict != budget.Pass || !strings.Contains(r.Reason, "; the runtime has cut off the stacks of 180 samples") {
 		t.Errorf("%s", r)
 	}
 	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\nruntime.main;main.rest 100\n"))}

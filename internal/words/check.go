@@ -25,18 +25,18 @@ func checks(p *phrasing, reason judge.Reason) string {
 	case judge.Left:
 		return fmt.Sprintf("work left %s running, %v after it returned and its context was canceled", unit.Plural(f.Hits, "goroutine"), reason.Elapsed.Round(time.Second))
 	case judge.FewBatches:
-		return unit.Plural(f.Samples, "batch") + " of calls came in time, and 2 are needed"
+		return unit.Plural(f.Samples, "batch") + " of calls ended in time, and 2 are needed"
 	case judge.Unsteady:
 		return p.reason(reason.Of) + ", and calls are too unsteady to tell"
 	case judge.BesideOthers:
-		return p.reason(reason.Of) + ", with what other goroutines of the process use, which do not rest while work pauses: if they belong to tests in parallel, run this test by itself"
+		return p.reason(reason.Of) + ", with what other goroutines of the process use, which go on while work pauses: if they belong to tests in parallel, run this test by itself"
 	case judge.StillRunning:
 		which, what := " of work", "let work wait for them"
 		if reason.Others {
 			which, what = " without this check's label", "if they work for it, let work wait for them; if they belong to a test in parallel, run this test by itself"
 		}
-		return fmt.Sprintf("after %d calls, %s%s not ended that began with %s, and what they do later is not measured: %s",
-			reason.Calls, unit.Plural(reason.Number, "goroutine"), which+map[bool]string{true: " has", false: " have"}[reason.Number == 1], reason.Root, what)
+		return fmt.Sprintf("after %d calls, %s%s that began with %s %s not ended, and what they do later is not measured: %s",
+			reason.Calls, unit.Plural(reason.Number, "goroutine"), which, reason.Root, map[bool]string{true: "has", false: "have"}[reason.Number == 1], what)
 	case judge.NoUnit:
 		in := ""
 		if reason.Calls > 0 {
@@ -53,9 +53,9 @@ func checks(p *phrasing, reason judge.Reason) string {
 	case judge.Unsampled:
 		why := "something else holds the profiler's signal; look for another user of SIGPROF in the process"
 		if reason.Busy {
-			why = "a machine with far more to run than processors does that by itself; if it does so when idle, look for another user of SIGPROF in the process"
+			why = "that happens on a machine with far more to run than it has processors; if it happens on an idle one, look for another user of SIGPROF in the process"
 		}
-		return fmt.Sprintf("%s came, and %[3]v of CPU should have about %.0[2]f: %[4]s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
+		return fmt.Sprintf("%s came, where %[3]v of CPU should have about %.0[2]f: %[4]s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
 	case judge.Asleep:
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
 			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
@@ -92,7 +92,7 @@ func (p *phrasing) withOthers(reason judge.WithOthers) string {
 		return fmt.Sprintf("%s; with %s, %s: if they work for this check, as a server that was started before it, call its handler in work, or start it there",
 			without.text(), withoutLabel(reason.Others), with.at())
 	}
-	said := fmt.Sprintf("%s, with %s, of which it is not known whether they work for this check. If they do, let work call what they call (a server's handler), "+
+	said := fmt.Sprintf("%s, with %s. Check cannot tell whether these work for it. If they do, let work call what they call (a server's handler), "+
 		"or start them inside work, for many requests a call. If they belong to a test in parallel, run this test by itself", with.text(), withoutLabel(reason.Others))
 	if reason.Without.Verdict == evidence.Pass {
 		said += ". Without them it is: " + without.text()

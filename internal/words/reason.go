@@ -39,7 +39,7 @@ func nothing(p *phrasing, reason judge.Reason) string {
 	case judge.NoNames:
 		return nameless(reason.Share, "profile")
 	case judge.NoPackages:
-		return unit.Format(reason.Share, unit.Share) + " of the samples have no function with a name of Go, so none is charged: name what to limit, or say \"except none\""
+		return unit.Format(reason.Share, unit.Share) + " of the samples have no Go function, so nothing is charged for them: name what to limit, or say \"except none\""
 	case judge.OutOfScope:
 		return "no sample within " + p.scope()
 	case judge.WorkUnknown:
@@ -51,7 +51,7 @@ func nothing(p *phrasing, reason judge.Reason) string {
 	case judge.NoBaseline:
 		return "there is no baseline to compare with: give one (Config.Baseline)"
 	case judge.OtherBaseline:
-		return fmt.Sprintf("the baseline is another sort of profile: %s with period %d, and this is %s with period %d",
+		return fmt.Sprintf("the baseline is another kind of profile: %s with period %d, and this is %s with period %d",
 			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)
 	case judge.BaselineEmpty:
 		if scope := p.scope(); scope != "" {
@@ -79,7 +79,7 @@ func numbers(p *phrasing, reason judge.Reason) string {
 	case judge.UpTo:
 		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
 	case judge.Unseen:
-		return p.at() + " by " + p.samples() + ", but by the runtime's count goroutines have waited for locks for " + unit.Format(reason.Waited.Seconds(), unit.Time) + " or more"
+		return p.at() + " by " + p.samples() + ", but the runtime says that goroutines have waited for locks for " + unit.Format(reason.Waited.Seconds(), unit.Time) + " or more"
 	case judge.TooFew:
 		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.at()
 	case judge.TooClose:
@@ -87,7 +87,7 @@ func numbers(p *phrasing, reason judge.Reason) string {
 			return p.at() + " after " + p.samples() + ", too close to the limit of " + p.limit() + " to tell"
 		}
 		return p.at() + " after " + p.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + p.limit() +
-			" (passing needs to be below " + round(reason.Zone, p.Dimension) + ")"
+			" (to pass it has to be below " + round(reason.Zone, p.Dimension) + ")"
 	case judge.Occurs:
 		return p.occurs(reason)
 	case judge.Leaked:
@@ -106,7 +106,7 @@ func numbers(p *phrasing, reason judge.Reason) string {
 func windows(p *phrasing, reason judge.Reason) string {
 	switch reason := reason.(type) {
 	case judge.OverHours:
-		return "whether it grows shows over hours: a running guard judges that"
+		return "growth shows over hours: a running guard judges it"
 	case judge.Learning:
 		return p.learning(reason)
 	case judge.CountedOver:
@@ -121,7 +121,7 @@ func windows(p *phrasing, reason judge.Reason) string {
 
 // nameless says of which part of a profile the functions are not known.
 func nameless(share float64, of string) string {
-	return unit.Format(share, unit.Share) + " of the samples of the " + of + " lack names of functions, so what is in them is not known: " +
+	return unit.Format(share, unit.Share) + " of the samples of the " + of + " have no function names, so it is not known what is in them: " +
 		"take it from a program with its symbols, or with a profiler that finds them"
 }
 
@@ -138,7 +138,7 @@ func (p *phrasing) occurs(reason judge.Occurs) string {
 	f, none := p.finding, "none of "+p.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
-		return p.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and must not at all"
+		return p.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and must be absent"
 	case f.Verdict == evidence.Pass && p.isCounted():
 		return p.Subject + " shows in " + none
 	case f.Verdict == evidence.Pass:

@@ -39,14 +39,14 @@ func (p *phrasing) text() string {
 	f := p.finding
 	text := p.reason(f.Reason)
 	if f.Cut > 0 {
-		text += "; of " + p.count(f.Cut)
+		text += "; the runtime has cut off the stacks of " + p.count(f.Cut)
 		if _, ok := f.Reason.(judge.Growth); ok {
-			text += ", those of the baseline included,"
+			text += ", those of the baseline included"
 		}
-		text += " the runtime has cut off the stack, and who called is not known"
+		text += ", and who called is not known"
 	}
 	if f.Unordered {
-		text += "; without addresses in the profile, no router outside the standard library is known"
+		text += "; the profile has no addresses, so no router outside the standard library is known"
 	}
 	if f.Unmatched {
 		text += "; no function of this profile matches " + p.Subject

@@ -55,8 +55,8 @@ var differing = []struct {
 	{regexp.MustCompile(`:\d+\b`), ":#"},
 	{regexp.MustCompile(`^(\S+|the process) at #`), "at #"},
 	{regexp.MustCompile(`^all windows together prove it; the last is at #`), "at #, surely above #"},
-	{regexp.MustCompile(`# at the most in`), "# in"},
-	{regexp.MustCompile(`^none is above # in (.*), as they prove together`), "at # in $1"},
+	{regexp.MustCompile(`^at most # in`), "at # in"},
+	{regexp.MustCompile(`^none is above # in (.*), taken together`), "at # in $1"},
 	{regexp.MustCompile(`# samples?`), "# samples"},
 }
 

@@ -32,17 +32,17 @@ func TestTold(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	readme := filepath.Join(t.TempDir(), "README.md")
-	text := "# shop\n\n## What it prints\n\nOf a busy day:\n\n```\nA shop has 57 customers:\n\n    profguard.budget.firing  ports\n    FAIL ports: fmt absent\n      fmt shows in 52 of 474 samples (10.97%), and must not at all\n" +
-		"      1. fmt.Println  10.97%, 520ms\n           called from main.(*node).poll (100% of it)  examples/shop/node.go:46\n           ...\n\n    profguard.budget.resolved  hot ...\n    PASS hot\n      at 17.07% at the most in the last 34 windows (1106 samples); the limit is 20%\n```\n"
+	text := "# shop\n\n## What it prints\n\nOf a busy day:\n\n```\nA shop has 57 customers:\n\n    profguard.budget.firing  ports\n    FAIL ports: fmt absent\n      fmt shows in 52 of 474 samples (10.97%), and must be absent\n" +
+		"      1. fmt.Println  10.97%, 520ms\n           called from main.(*node).poll (100% of it)  examples/shop/node.go:46\n           ...\n\n    profguard.budget.resolved  hot ...\n    PASS hot\n      at most 17.07% in the last 34 windows (1106 samples); the limit is 20%\n```\n"
 	if err := os.WriteFile(readme, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const printed = "A shop has 3 customers:\n\n    profguard.budget.firing  ports\n    FAIL ports: fmt absent\n      fmt shows in 1 of 1 sample (100.00%), and must not at all\n" +
+	const printed = "A shop has 3 customers:\n\n    profguard.budget.firing  ports\n    FAIL ports: fmt absent\n      fmt shows in 1 of 1 sample (100.00%), and must be absent\n" +
 		"      1. fmt.Printf  1%, 2s\n           called from example.com/shop.(*node).poll (97% of it)  /src/examples/shop/node.go:46\n\n    profguard.budget.resolved  hot\n    KEPT AGAIN hot\n      at 3% in the last window (1 sample); the limit is 20%\n"
 	if got := Missing(readme, "## What it prints", printed); len(got) > 0 {
 		t.Errorf("nothing is missing, found %q", got)
 	}
-	for _, part := range []string{"customers", "firing", "ports: fmt", "and must not", "node).poll", "node.go", "PASS", "; the limit"} {
+	for _, part := range []string{"customers", "firing", "ports: fmt", "and must be", "node).poll", "node.go", "PASS", "; the limit"} {
 		other := strings.Replace(strings.ReplaceAll(printed, "KEPT AGAIN", "PASS"), part, "else", 1)
 		if got := Missing(readme, "## What it prints", other); len(got) != 1 {
 			t.Errorf("without %q %q is missing", part, got)
