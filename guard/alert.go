@@ -125,7 +125,7 @@ func (g *Guard) announce(j *judgement) {
 		n.Name, n.Result.Reason = EventResolved, e.endedBy(j.event, r)
 		is := "is kept again"
 		if j.event == alert.Unproven || j.event == alert.Unjudged {
-			is = "does not fire any more"
+			is = "no longer fires"
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:

@@ -166,7 +166,7 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.budget.resolved x profguard.budget.firing x" {
 			t.Errorf("told %s", got)
 		}
-		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition has not held for 5 windows"
+		const want = "budget x no longer fires: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition has not held for 5 windows"
 		if got := w.events[1].Message; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -374,7 +374,7 @@ func TestNothingToJudge(t *testing.T) {
 			if tt.ended == "" {
 				return
 			}
-			message := "budget x does not fire any more: " + tt.ended + "; there was nothing to judge in the last 60 windows"
+			message := "budget x no longer fires: " + tt.ended + "; there was nothing to judge in the last 60 windows"
 			if len(w.events) < 2 || w.events[1].Message != message {
 				t.Errorf("%s: %+v\nwant %s", tt.name, w.events, message)
 			}

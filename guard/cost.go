@@ -119,9 +119,9 @@ func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	case was == Stopped: // Stop did not wait for this window
 	case paused:
 		l.status.State, l.status.PausedUntil = Paused, until
-		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.PauseShare))
+		l.faults.note("cost", fmt.Sprintf("profguard cost %.1f%% of a core, and may cost %.0f%%", 100*share, 100*pace.PauseShare))
 		if was != Paused {
-			l.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.PauseFor, 100*share)})
+			l.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: it cost %.1f%% of a core; a longer Config.Every makes it cheaper", pace.PauseFor, 100*share)})
 		}
 	case was == Paused:
 		l.status.State, l.status.PausedUntil = Running, time.Time{}

@@ -50,7 +50,7 @@ func TestReadRegistry(t *testing.T) {
 		{`rpc_duration_seconds{method="a"}`, 1, ""},
 		{"order_size", 1, ""},
 		{"jobs_total", 0, ""}, // it has no series yet
-		{"in_flight", 0, "in_flight is a gauge and no counter, histogram or summary"},
+		{"in_flight", 0, "in_flight is a gauge, not a counter, histogram or summary"},
 	}
 	for _, test := range tests {
 		if got := reading(t, r, test.unit, map[string]bool{}); got.n != test.want || got.why != test.not {
@@ -148,7 +148,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"in_flight_count", `nobody counts "in_flight_count": it does not exist: expected Work["in_flight_count"], or a counter of that name in the Prometheus registry before Start`},
 		{"http_requests_total_count", `in the Prometheus registry before Start; did you mean http_requests_total?`},
 		{"in_flights", `in the Prometheus registry before Start`},
-		{"in_flight", `nobody counts "in_flight": in_flight is a gauge and no counter, histogram or summary: expected Work["in_flight"], or a counter of that name in the Prometheus registry before Start`},
+		{"in_flight", `nobody counts "in_flight": in_flight is a gauge, not a counter, histogram or summary: expected Work["in_flight"], or a counter of that name in the Prometheus registry before Start`},
 	}
 	for _, test := range tests {
 		_, err := completed(Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)})

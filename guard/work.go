@@ -162,7 +162,7 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (r
 		case f != nil:
 			r[text], had[u.Name] = sum(f, u), true
 		case had[u.Name]:
-			r[text] = answer{why: fmt.Sprintf("the metric %s has no series any more", u.Name)}
+			r[text] = answer{why: fmt.Sprintf("the metric %s no longer has series", u.Name)}
 		default:
 			r[text] = answer{}
 		}
@@ -189,7 +189,7 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 		case dto.MetricType_SUMMARY:
 			a.n += float64(m.GetSummary().GetSampleCount())
 		default:
-			return answer{why: fmt.Sprintf("%s is a %s and no counter, histogram or summary", u.Name, strings.ToLower(f.GetType().String()))}
+			return answer{why: fmt.Sprintf("%s is a %s, not a counter, histogram or summary", u.Name, strings.ToLower(f.GetType().String()))}
 		}
 	}
 	if !known {

@@ -193,7 +193,7 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if len(part) == 0 {
-			return nil, fmt.Errorf("%s: no budget is in it", name)
+			return nil, fmt.Errorf("%s: there is no budget in it", name)
 		}
 		set = append(set, part...)
 	}

@@ -52,7 +52,7 @@ func (r *run) loadBaseline() (problem string) {
 			r.baseWork[name], _ = strconv.ParseFloat(n, 64)
 		}
 		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
-			r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
+			r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it if its numbers surprise you", path, text, toolchain()))
 		}
 	}
 	for _, grows := range rules {
@@ -73,7 +73,7 @@ func (r *run) writeBaseline() (problem string) {
 	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	case r.cpu.cover.isLow():
-		return fmt.Sprintf("no baseline was written: %s came, and %v of CPU should have about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
+		return fmt.Sprintf("no baseline was written: %s came, where %v of CPU should have about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
 			unit.Plural(r.cpu.cover.samples, "sample"), r.cpu.cover.cpu.Round(10*time.Millisecond), r.cpu.cover.due())
 	case r.cpu.blocks.Samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
@@ -90,7 +90,7 @@ func (r *run) writeBaseline() (problem string) {
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
-	r.notes = append(r.notes, fmt.Sprintf("%s holds %d samples of %s now, of %d that a check takes if it has the time, and growth was not judged",
+	r.notes = append(r.notes, fmt.Sprintf("%s now holds %d samples of %s (a check takes %d if it has the time); growth was not judged",
 		r.BaselineFile, r.cpu.blocks.Samples(), unit.Plural(r.worker.Calls.Load(), "call"), r.baseline))
 	return ""
 }

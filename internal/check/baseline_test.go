@@ -42,8 +42,8 @@ func TestBaselineSize(t *testing.T) {
 		windows       int
 		note, problem string
 	}{
-		{40, "holds 400 samples of 4000 calls now, of 400 that", ""},
-		{10, "holds 100 samples of 1000 calls now, of 400 that", ""},
+		{40, "holds 400 samples of 4000 calls (a check takes 400", ""},
+		{10, "holds 100 samples of 1000 calls (a check takes 400", ""},
 		{9, "", "90 CPU samples came, and a baseline of less than 100 would hide growth"},
 	} {
 		r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
@@ -73,7 +73,7 @@ func TestBaselineUnsampled(t *testing.T) {
 	r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
 	r.BaselineFile, r.judged["cpu"] = filepath.Join(t.TempDir(), "unsampled"), tableOf(folded.Must("cpu 10s\nmain.main 1000\n"))
 	c.cover = coverage{cpu: 10 * time.Second, samples: 12}
-	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, and 10s of CPU should have about 1000") {
+	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, where 10s of CPU should have about 1000") {
 		t.Error(problem)
 	}
 }

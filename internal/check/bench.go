@@ -34,7 +34,7 @@ func (r *run) benchmark() (problem string) {
 	}
 	if r.test.cpuprofile {
 		r.worker.Loop(ctx, r.bench.Loop)
-		const text = "go test -cpuprofile holds the profiler, so that nothing was judged"
+		const text = "go test -cpuprofile holds the profiler, so nothing was judged"
 		if r.Strict {
 			return text
 		}

@@ -36,7 +36,7 @@ func (r *run) goOn() bool {
 	if !r.ends.Before(r.latest) || !r.busy() {
 		return false
 	}
-	r.notes = append(r.notes, fmt.Sprintf("not decided after %v, it went on for up to %v more: %s",
+	r.notes = append(r.notes, fmt.Sprintf("not decided after %v, so it went on for up to %v more: %s",
 		time.Since(r.begun).Round(100*time.Millisecond), time.Until(r.latest).Round(time.Second), r.loadText()))
 	r.ends = r.latest
 	return true

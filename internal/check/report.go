@@ -84,7 +84,7 @@ func (r *run) report() (problem string) {
 	n := rep.count()
 	fails := n[exceeded]+n[unjudged] > 0
 	if r.Strict && !fails && n[kept] < len(rep.results) {
-		fails, rep.notes = true, append(rep.notes, "Checker.Strict fails the test, as not each budget is kept")
+		fails, rep.notes = true, append(rep.notes, "Checker.Strict fails the test, because not every budget is kept")
 	}
 	switch {
 	case fails:

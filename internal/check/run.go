@@ -294,7 +294,7 @@ func (r *run) once(held bool) {
 	ctx, cancel := context.WithDeadline(r.parent(), r.ends)
 	defer cancel()
 	r.call(ctx)
-	const text = "guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
+	const text = "guard.Check: go test -cpuprofile holds the profiler, so nothing was judged; work was called once. " +
 		"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)"
 	switch {
 	case held && r.Strict:
@@ -303,7 +303,7 @@ func (r *run) once(held bool) {
 	case held:
 		r.t.Skipf(text)
 	}
-	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
+	r.t.Logf("guard.Check: go test -fuzz is running, so nothing was judged; work was called once")
 }
 
 func (r *run) done() work.Done { return r.worker.Done(r.Work) }

@@ -120,7 +120,7 @@ func (d *rootDisk) read(name string) (file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %v and no regular file: %w", name, info.Mode().Type(), fs.ErrNotExist)
+		return nil, fmt.Errorf("%s is %v and not a regular file: %w", name, info.Mode().Type(), fs.ErrNotExist)
 	}
 	return d.root.Load().OpenFile(name, os.O_RDONLY|openFlags, 0)
 }

@@ -47,7 +47,7 @@ func readSidecar(r io.Reader) (json.RawMessage, error) {
 		return nil, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
 	}
 	if !json.Valid(data) {
-		return nil, errors.New("read sidecar: it is no JSON")
+		return nil, errors.New("read sidecar: it is not JSON")
 	}
 	return escaped.Bytes(), nil
 }

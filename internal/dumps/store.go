@@ -253,7 +253,7 @@ func (s *Store) provide(e *entry) error {
 	case err != nil:
 		return fmt.Errorf("ask for free space: %w", err)
 	case float64(free)-float64(e.size) < s.keep.Free*float64(total):
-		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% are to be left", ErrNoSpace, free, total, 100*s.keep.Free)
+		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% must stay free", ErrNoSpace, free, total, 100*s.keep.Free)
 	}
 	return nil
 }

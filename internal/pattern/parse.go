@@ -175,7 +175,7 @@ func checkCharacters(text string) error {
 			// + is legal in import paths, but a regular expression is likelier.
 			return fmt.Errorf("found %q; write a regular expression between slashes, as in /^net\\.(Dial|Listen)/", r)
 		case r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-~%()*", r), unicode.IsControl(r), unicode.IsSpace(r), r == utf8.RuneError:
-			return fmt.Errorf("found %q, which no name of Go has; write one like net/http.(*conn).serve, or the whole name in double quotes", r)
+			return fmt.Errorf("found %q, which no Go name has; write one like net/http.(*conn).serve, or the whole name in double quotes", r)
 		}
 		i += size
 	}

@@ -43,7 +43,7 @@ type Figures struct {
 }
 
 // GCUnknown says why the share of garbage collection is not known.
-const GCUnknown = "no collection has ended, and its cost is known when it ends"
+const GCUnknown = "no collection has ended, and its cost is known only then"
 
 // Between returns the figures of the time from a to b. It is pure. If b is not after a, figures
 // that depend on the time between them are 0.

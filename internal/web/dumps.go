@@ -43,7 +43,7 @@ func (h *Handler) open(w http.ResponseWriter, id, file string) io.ReadSeekCloser
 			return f
 		}
 	}
-	refuse(w, http.StatusNotFound, "there is no such dump, or no longer: "+err.Error())
+	refuse(w, http.StatusNotFound, "there is no such dump any more: "+err.Error())
 	return nil
 }
 

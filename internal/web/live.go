@@ -25,7 +25,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		return
 	}
 	if h.Running == nil || h.Running.Err() != nil {
-		refuse(w, http.StatusServiceUnavailable, "the guard does not run, so it takes no profiles")
+		refuse(w, http.StatusServiceUnavailable, "the guard is not running, so it takes no profiles")
 		return
 	}
 	// A capture takes 2d + 2 s at the worst; see [profiler.Hub.Capture].

@@ -141,7 +141,7 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 		return func() {}, nil
 	}
 	if holder := contention.test.Load(); holder != nil && (test == *holder || strings.HasPrefix(test, *holder+"/")) {
-		return nil, fmt.Errorf("a check of %s with budgets on mutex or block is not over: make one after the other, and none in another's work", *holder)
+		return nil, fmt.Errorf("a check of %s with budgets on mutex or block is not over: run one after the other, and none in another's work", *holder)
 	}
 	contention.Lock()
 	contention.test.Store(&test)
