@@ -43,8 +43,8 @@ type Budget struct {
 	Kind Kind
 
 	// Except exempts functions and packages from a "no function" or "no package" budget, by
-	// patterns or by names as reports print them. A name that is not of Go has double
-	// quotes, as in a sentence. The single word "none" charges every function of a stack,
+	// patterns or by names as reports print them. A name that is not a Go name
+	// is in double quotes, as in a sentence. The single word "none" charges every function of a stack,
 	// also those of the way in and the floor.
 	Except []string
 

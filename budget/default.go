@@ -13,7 +13,7 @@ package budget
 //	regexp-compile: regexp.compile below 3% when process above 0.03 cores
 //	# Goroutines that nobody waits for.
 //	goroutine-flood: goroutines below 50000
-//	# The same, by and by; it learns for 48 hours before it judges.
+//	# The same, slowly; it learns for 48 hours before it judges.
 //	goroutine-growth: goroutines steady
 //	# Only where the runtime has the profile: since Go 1.27, before with GOEXPERIMENT=goroutineleakprofile.
 //	goroutine-leak: no goroutine leaked
@@ -23,11 +23,10 @@ package budget
 // Shares are judged while the service uses more than 0.03 cores, because shares of an idle
 // service say nothing.
 //
-// The limits on shares leave room. At full load, sound programs took up to 17% in select, 14% in
+// The limits on shares leave room. At full load, healthy programs spent up to 17% in select, 14% in
 // the collector, 4% in printing and nothing in compiling expressions; broken ones 95%, 49%, 40%
-// and 5% or more. While a service
-// fills its caches the collector may well take more for a moment, so it has three windows to
-// come down.
+// and 5% or more. The collector may take more for a moment, while a service fills its caches, so
+// it has three windows to come down.
 func Default() Set {
 	// These are values and not sentences, so that a program without sentences of its own does
 	// not link the parser.

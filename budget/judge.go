@@ -16,9 +16,9 @@ import (
 )
 
 // Judge compares a profile with the budgets and returns a result for each, in
-// their order. The zero Facts will do. Budgets that p can say nothing about
-// (of another kind, say) are inconclusive. There is an error for a set that is not valid, for
-// a profile or a baseline that is none, and beyond the limits of [Set.JudgeReader].
+// their order. The zero Facts will do. A budget that p can say nothing about, such
+// as one of another kind, is inconclusive. Judge returns an error if the set is not valid, if
+// the profile or the baseline is broken, or beyond the limits of [Set.JudgeReader].
 func (s Set) Judge(p *profile.Profile, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
 }
@@ -26,11 +26,11 @@ func (s Set) Judge(p *profile.Profile, facts Facts) ([]Result, error) {
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
 // is several times faster than parsing the profile first.
 //
-// Its cost is limited for any input, to about 2 s and 64 MiB of memory: by 8 MiB of input, 3
-// million frames, 100 million frames times parts of the profile that budgets ask about,
-// 300,000 functions near a limit or over it, and 32 MiB of names of functions times regular
+// Whatever the input, it takes at most about 2 s and 64 MiB of memory. The limits are 8 MiB of
+// input, 3 million frames, 100 million frames times parts of the profile that budgets ask about,
+// 300,000 functions near a limit or over it, and 32 MiB of function names times regular
 // expressions (of the usual sort, which take up to 0.1 us a byte; names that lack a text that an
-// expression needs hardly count). That is several times what a large Go program needs. Beyond it
+// expression needs hardly count). A large Go program needs a fraction of that. Beyond the limits
 // there is an error: profile a shorter time, or name functions and packages.
 func (s Set) JudgeReader(r io.Reader, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })

@@ -68,7 +68,7 @@ func meaning(word, expected string) string {
 		}
 	}
 	known := slices.Concat(figures, []string{"no", "function", "package", "goroutine"}, rules, slices.Concat(clauseWords[:]...), kinds.Names())
-	// One wrong letter in three, two at the most: "abov" is "above", and "cumulatve" is "cumulative".
+	// One wrong letter in three, at most two: "abov" is "above", and "cumulatve" is "cumulative".
 	if near := spelling.Nearest(written, min(len(word)/3, 2), known); near != word && near != "" && fits(near) {
 		return near
 	}

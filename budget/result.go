@@ -26,7 +26,7 @@ func (v Verdict) String() string { return evidence.Verdict(v).String() }
 // MarshalText returns the String of v, also for JSON.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads what MarshalText has written. Any other text, as of a later version, is
+// UnmarshalText reads what MarshalText has written. Any other text, such as that of a later version, is
 // Inconclusive.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	*v = Inconclusive

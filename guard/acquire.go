@@ -69,7 +69,7 @@ func (g *Guard) openDumps(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ctx.Err() != nil { // release does not see this store any more
+	if ctx.Err() != nil { // release no longer sees this store
 		return store.Close(ctx)
 	}
 	g.dumps.Store(store)

@@ -101,7 +101,7 @@ func (g *Guard) add(j *judgement) bool {
 const mostNamed = 64
 
 // announce emits the event of a transition, or of another offender while the budget fires. For a
-// budget that is not in force any more, SetBudgets has emitted the last event.
+// budget that is no longer in force, SetBudgets has emitted the last event.
 func (g *Guard) announce(j *judgement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

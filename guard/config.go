@@ -88,7 +88,7 @@ type Config struct {
 
 	// OnEvent is called with each event, one at a time, on a goroutine of its own. It may
 	// block or panic: events that it has no time for are dropped and counted, and after
-	// three panics in a row it is not called any more. runtime.Goexit counts as a panic.
+	// three panics in a row it is no longer called. runtime.Goexit counts as a panic.
 	// It must not modify what the event's Result refers to.
 	OnEvent func(Event)
 }

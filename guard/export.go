@@ -11,10 +11,10 @@ import (
 //
 // A guard calls it on one goroutine, one profile at a time, and never waits for it. Export should
 // end when ctx does. One that panics or hangs costs the program a counter and, while it hangs,
-// that one goroutine. Nothing is sent twice but after a crash, or an answer that was lost; the
-// profile has the same ID then. An error means that the profile is sent again later, unless it
-// wraps [ErrRefused]. If an error has a method RetryAfter() time.Duration, nothing is sent for so
-// long, but for an hour at the most.
+// that one goroutine. A profile is sent twice only after a crash, or if an answer was lost; its ID
+// is the same then. An error means that the profile is sent again later, unless it wraps
+// [ErrRefused]. If an error has a method RetryAfter() time.Duration, nothing is sent for that long,
+// or for an hour if that is shorter.
 type Exporter interface {
 	Export(ctx context.Context, p Profile) error
 }
@@ -26,7 +26,7 @@ type Locator interface {
 }
 
 // ErrRefused is wrapped by the errors of an [Exporter] about a profile that its destination will
-// never take, as one that is too large.
+// never take, such as one that is too large.
 var ErrRefused = errors.New("refused")
 
 // A Profile is what an [Exporter] gets. It must not be modified.

@@ -78,7 +78,7 @@ const (
 	Stopped Activity = "stopped"
 )
 
-// stopWithin is how long Stop takes at the most. A goroutine that has not ended by
+// stopWithin is the longest time that Stop takes. A goroutine that has not ended by
 // then hangs in code of the host, and waiting for it would block the host.
 const stopWithin = 250 * time.Millisecond
 
@@ -91,8 +91,8 @@ var running atomic.Pointer[Guard]
 
 // Start starts the guard of this process. Its error names every mistake in the configuration
 // (that of DumpDir only if there is no other), or is [ErrRunning] with the place where the other
-// guard was started. After Start nothing that goes wrong in the guard reaches the host: it becomes a metric, an
-// event and a part of [Guard.Status].
+// guard was started. After Start nothing that goes wrong in the guard reaches the host: it becomes
+// a metric, an event and a part of [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
 	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{

@@ -115,7 +115,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			m := prometheus.MustNewConstMetric(metricVerdicts.desc, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
 			if v == budget.Fail && b.Dump != "" {
 				// From the count of failing windows to the profile of one. An exemplar holds 128
-				// characters, an id and this label have 107 at the most.
+				// characters, an id and this label have at most 107.
 				m = prometheus.MustNewMetricWithExemplars(m, prometheus.Exemplar{Value: 1, Labels: prometheus.Labels{"dump": b.Dump}, Timestamp: b.Dumped})
 			}
 			ch <- m

@@ -83,7 +83,7 @@ type breakdown struct {
 }
 
 // explain makes the parts of a figure the offenders of a judgement, if it is of a figure and
-// fails. It returns them with their profile. If there is none, as of very many goroutines, the
+// fails. It returns them with their profile. If there is none, because there are very many goroutines, the
 // parts are those of the last window that had one, while the figure fails in each.
 func (l *looper) explain(ctx context.Context, j *judgement) *breakdown {
 	e, f := j.entry, j.finding

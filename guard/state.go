@@ -10,8 +10,8 @@ const (
 	// StateNoData: nothing was ever judged, or nothing for sixty periods (no good window, no sample
 	// within "in" and "where", no unit of work), or the "when" has not held for five.
 	StateNoData State = iota
-	// StateUndecided: something is judged, and it is not proven that the budget is kept, or not any
-	// more.
+	// StateUndecided: something is judged, and it is not proven that the budget is kept, or no
+	// longer.
 	StateUndecided
 	// StateOK: the budget is kept. It was proven in the last 360 periods, by a window that passes with
 	// a value within the limit or by all windows together, and no window since was above the limit
@@ -30,8 +30,8 @@ func (s State) String() string { return alert.State(s).String() }
 // MarshalText returns the String of s, also for JSON.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText has written. Any other text, as of a later version, is
-// StateNoData.
+// UnmarshalText reads what MarshalText has written. Any other text, such as that of a later
+// version, is StateNoData.
 func (s *State) UnmarshalText(text []byte) error {
 	*s = StateNoData
 	for known := range StateFiring + 1 {

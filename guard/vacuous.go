@@ -57,7 +57,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 const vacuousWindows = 60
 
 // works reports whether a unit of the budget's work was done since the last window. When one has
-// ever been, nobody asks any more.
+// ever been, nobody asks again.
 func (e *entry) works(now readings) bool {
 	if e.rule.Per == "" || e.worked {
 		return false

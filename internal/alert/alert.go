@@ -77,7 +77,7 @@ const (
 	Fired          // worth an alarm
 	Passed         // enough periods passed, see NeededToEnd
 	Proven         // all windows since it fired prove together that the excess is over
-	Unproven       // an excess is not proven any more, and nothing disproves it: a baseline is small, or stacks were cut off
+	Unproven       // an excess is no longer proven, and nothing disproves it: a baseline is small, or stacks were cut off
 	Unjudged       // the budget's condition has not held for five periods, or there was nothing to judge for sixty
 )
 
@@ -209,7 +209,7 @@ type Alert struct {
 	others    float64       // the samples in those that were no hits
 	failed    time.Duration // the end of the last window that failed
 	measured  time.Duration // the end of the last window with something to judge; 0 for none
-	kept      time.Duration // when it was last proven that the budget is kept; 0 if that does not count any more
+	kept      time.Duration // when it was last proven that the budget is kept; 0 if that no longer counts
 	shown     bool          // all windows together have proved an excess
 	unsettled float64       // the count at the time counted
 	counted   time.Duration

@@ -23,7 +23,7 @@ const maxCost = 1 << 23
 
 // Names remembers what is known about each function name: the patterns that match it, its
 // package, and its parts. A program has a fixed set of names, so after its first window
-// nothing is matched and nothing is allocated any more. If names keep changing, it forgets
+// nothing is matched and nothing is allocated. If names keep changing, it forgets
 // them together with decode.Symbols, or at maxCost.
 type Names struct {
 	// Module is the path of the program's own module, and Modules are those of all the others
@@ -272,7 +272,7 @@ func isIn(pkg, module string) bool {
 	return ok && module != "" && (rest == "" || rest[0] == '/' || rest == "_test")
 }
 
-// isStandard reports whether a function is of the standard library, unless its name is none of Go.
+// isStandard reports whether a function is of the standard library, unless its name is not a Go name.
 // The files of that are where the runtime's are. With -trimpath no path leads there: then
 // files of other modules have a version, and a guard knows the paths of all modules.
 func (n *Names) isStandard(name, pkg, file string) bool {

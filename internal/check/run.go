@@ -177,7 +177,7 @@ func (r *run) do() (problem string) {
 	case !returned:
 		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
 	}
-	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and not needed any more
+	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and no longer needed
 		r.cpu.all.sum, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
 	}
 	r.afterwards()

@@ -76,12 +76,12 @@ const (
 	longestPause = 15 * time.Minute
 	// longestAsked is the most that a receiver can ask for.
 	longestAsked = time.Hour
-	// flushPause is the pause after a failure while somebody waits in Flush.
+	// flushPause is the pause after a failure while Flush is waiting.
 	flushPause = 250 * time.Millisecond
 	// tellAfter is the number of failures in a row after which a queue says that it fails: a
 	// receiver that restarts is no news.
 	tellAfter = 3
-	// panicLimit is the number of panics in a row after which nothing is sent any more.
+	// panicLimit is the number of panics in a row after which nothing more is sent.
 	panicLimit = 3
 	// lateBy is how long a send may take beyond its time before it counts as hung.
 	lateBy = time.Second

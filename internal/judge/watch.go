@@ -30,7 +30,7 @@ type Watch struct {
 }
 
 const (
-	// The chance of a false alarm of a Watch within a month is one in ten at the most.
+	// The chance of a false alarm of a Watch within a month is at most one in ten.
 	month  = 30 * 24 * time.Hour
 	chance = 0.1
 	// perSample is the measured number of distinct functions in a stack.

@@ -40,7 +40,7 @@ func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
 // When ctx ends it returns within 250 ms with the outcome [Canceled], and has released the
 // profiler unless there are other subscribers.
 //
-// The interval should be some minutes at the most: the runtime keeps every distinct stack of
+// The interval should be at most some minutes: the runtime keeps every distinct stack of
 // a running profile in memory, without another bound.
 //
 // The error is the window's [Window.Err], nil exactly when the outcome is [OK].

@@ -94,7 +94,7 @@ func Check(w *Window, t *decode.Table) {
 		// On a machine that has far more to run than processors a window was seen to have
 		// no sample for 250 ms of CPU.
 		w.lose(Starved, "no sample for %v of CPU time; that happens on a machine with far more to run than it has processors; "+
-			"if this is none, look for another user of SIGPROF in the process, such as a C library", w.CPU.Round(time.Millisecond))
+			"on any other, look for another user of SIGPROF in the process, such as a C library", w.CPU.Round(time.Millisecond))
 	case w.CPU > enoughCPU && (float64(samples)+chance < minSampled*due || float64(samples)-chance > maxSampled*due):
 		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; the cause may be a machine with far more to run than it has processors, "+
 			"another user of SIGPROF, or a virtual machine's clock",

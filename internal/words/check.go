@@ -89,7 +89,7 @@ func (p *phrasing) withOthers(reason judge.WithOthers) string {
 	with, without := *p, *p
 	with.finding, without.finding = reason.With, reason.Without
 	if reason.Without.Verdict == evidence.Fail {
-		return fmt.Sprintf("%s; with %s, %s: if they work for this check, as a server that was started before it, call its handler in work, or start it there",
+		return fmt.Sprintf("%s; with %s, %s: if they work for this check, call what they call (a server's handler) in work, or start them there",
 			without.text(), withoutLabel(reason.Others), with.at())
 	}
 	said := fmt.Sprintf("%s, with %s. Check cannot tell whether these work for it. If they do, let work call what they call (a server's handler), "+
