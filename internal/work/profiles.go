@@ -77,13 +77,14 @@ func Cut(t *decode.Table) (ofWork *decode.Table, loop int64) {
 	return ofWork, loop
 }
 
-// WithoutOurs drops profguard's own samples from a profile without labels: taking profiles
-// allocates, and waiting for work blocks. It also cuts the stacks as [Cut] does.
+// WithoutOurs drops profguard's own samples from a profile without labels, and those of package
+// testing: taking profiles allocates, and waiting for work blocks. It also cuts the stacks as [Cut]
+// does.
 func WithoutOurs(t *decode.Table) *decode.Table {
-	t, _ = Cut(t.Filter(func(s *decode.Stack) bool {
+	t, _ = Cut(charge.WithoutOwn(t).Filter(func(s *decode.Stack) bool {
 		stack := stackOf(t, *s)
 		return slices.ContainsFunc(stack, isLoop) || !slices.ContainsFunc(stack, func(name string) bool {
-			return isOurs(name) || hasPrefix(name, profilerPackage+".", "runtime/pprof.profileWriter", "testing.(*", "testing.runTests", "testing.tRunner.func1")
+			return isOurs(name) || hasPrefix(name, "testing.(*", "testing.runTests", "testing.tRunner.func1")
 		})
 	}))
 	return t

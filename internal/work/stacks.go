@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	workPackage     = "github.com/profguard/profguard/internal/work"
-	checkPackage    = "github.com/profguard/profguard/internal/check"
-	guardPackage    = "github.com/profguard/profguard/guard"
-	profilerPackage = "github.com/profguard/profguard/internal/profiler"
+	workPackage  = "github.com/profguard/profguard/internal/work"
+	checkPackage = "github.com/profguard/profguard/internal/check"
 )
 
 // stackOf names the functions of a sample, the leaf first. One without symbols has the name "".
@@ -94,7 +92,7 @@ func rootOf(stack []string) (root string, ok bool) {
 		return root, true
 	}
 	return root, root != "" && stack[len(stack)-1] != "runtime.main" && !slices.ContainsFunc(stack, isOurs) &&
-		!hasPrefix(root, "runtime.", "runtime/pprof.", "internal/runtime/", "testing.", profilerPackage+".", guardPackage+".(*", guardPackage+".start.", workPackage+".(*Worker).")
+		!charge.IsOurs(root) && !hasPrefix(root, "runtime.", "runtime/pprof.", "internal/runtime/", "testing.")
 }
 
 // externalCode stands for a thread that C code has started.
