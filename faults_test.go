@@ -109,8 +109,13 @@ var faults = []struct{ fault, folder, test string }{
 	93: {"metrics of two processes", "cmd/profguard", "TestFault_93_MetricsOfTwoProcesses"},
 
 	// Of many processes.
+	110: {"counters that reset", "internal/integration", "TestFault_110_CountersReset"},
+	111: {"a process hangs, or is not scraped", "internal/integration", "TestFault_111_ProcessHangs"},
 	112: {"a thousand names that differ in each build", "internal/functions", "TestFault_112_NamesDiffer"},
 	113: {"hostile names of functions", "internal/functions", "TestFault_113_HostileNames"},
+	114: {"a unit of work that one build does not have", "internal/integration", "TestFault_114_UnitOfOneBuild"},
+	115: {"clocks that differ", "internal/integration", "TestFault_115_Clocks"},
+	116: {"a build with one process", "internal/integration", "TestFault_116_OneProcess"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

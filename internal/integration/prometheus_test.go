@@ -92,8 +92,8 @@ func TestRules(t *testing.T) {
 func rulesTests(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("../../docs/alerts*_test.yml")
-	if err != nil || len(names) != 2 {
-		t.Fatalf("tests of the rules: found %v, %v, want two files", names, err)
+	if err != nil || len(names) != 3 {
+		t.Fatalf("tests of the rules: found %v, %v, want three files", names, err)
 	}
 	return names
 }
@@ -111,6 +111,10 @@ func TestRulesTestFires(t *testing.T) {
 		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`, "a budget fires, "},
 		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "a fleet of two "},
 		{`{additive="true"}`, "", "hits that do not add up "},
+		{`{additive="function"}`, "", "hits that do not add up "},
+		{"* 0\n            + on (job) group_left () max by (job) (job_function:profguard_function_share_low:ratio1h)", "* 0\n            + on (job) group_left () max by (job) (job_function:profguard_function_share:ratio1h)", "a function of a fleet "},
+		{"> 24\n", "> 24000\n", "a release costs more"},
+		{"profguard_points:ratio > 0.001", "profguard_points:ratio > 0.306", "a release costs more"},
 		{"> 0.5", "> 0.2", "windows are lost "},
 		{"> 3600", "> 36000", "no good window, "},
 		{"profguard_budget_state == -1\n", "profguard_budget_state <= 0\n", "a budget that all windows together do not decide, "},

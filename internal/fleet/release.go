@@ -1,0 +1,165 @@
+// Package fleet is for tests: it compares builds by the formula of docs/alerts.yml, and simulates
+// fleets to judge. A test in internal/integration holds it against Prometheus with these rules.
+package fleet
+
+import "math"
+
+// A Process is what a process exports: the sums over all its windows.
+type Process struct {
+	Samples, Work float64
+	Hits          []float64 // by function; below zero where there is no series
+	Rest          float64   // a share that no function without a series exceeds
+}
+
+// build are the sums over the processes of a build.
+type build struct {
+	n                            float64
+	work, work2, samples, rest   float64
+	hits, hits2, hitsWork, above []float64 // by function
+	known                        []bool    // a process has a series of it
+}
+
+func newBuild(processes []Process, functions int) *build {
+	b := &build{
+		hits: make([]float64, functions), hits2: make([]float64, functions), hitsWork: make([]float64, functions),
+		above: make([]float64, functions), known: make([]bool, functions),
+	}
+	for i := range processes {
+		p := &processes[i]
+		if p.Work <= 0 {
+			continue
+		}
+		rest := p.Rest * p.Samples
+		b.n++
+		b.work, b.work2, b.samples, b.rest = b.work+p.Work, b.work2+p.Work*p.Work, b.samples+p.Samples, b.rest+rest
+		for f, h := range p.Hits {
+			if h < 0 {
+				continue
+			}
+			b.known[f] = true
+			b.hits[f] += h
+			b.hits2[f] += h * h
+			b.hitsWork[f] += h * p.Work
+			b.above[f] += h - rest
+		}
+	}
+	return b
+}
+
+// effective is how many processes with the same work would tell as much.
+func (b *build) effective() float64 { return b.work * b.work / b.work2 }
+
+// variance is that of the cost of a function, from how the processes differ.
+func (b *build) variance(f int) (v float64, known bool) {
+	cost := b.hits[f] / b.work
+	v = (b.hits2[f] - 2*cost*b.hitsWork[f] + cost*cost*b.work2) / (b.work * b.work) * b.n / (b.n - 1)
+	return v, b.known[f] && b.n > 1
+}
+
+// A mean is an average over the times at which there is a value.
+type mean struct{ sum, n float64 }
+
+func (m *mean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
+func (m *mean) of() float64   { return m.sum / m.n }
+
+// Old is the build before, on its last day.
+type Old struct {
+	functions                             int
+	samples, work, rest, effective, count mean
+	most, workOf, variance                []mean
+}
+
+// NewOld returns one of which nothing is known yet.
+func NewOld(functions int) *Old {
+	return &Old{functions: functions, most: make([]mean, functions), workOf: make([]mean, functions), variance: make([]mean, functions)}
+}
+
+// See adds how its processes are at one more time.
+func (o *Old) See(processes []Process) {
+	b := newBuild(processes, o.functions)
+	if b.n == 0 {
+		return
+	}
+	o.samples.add(b.samples)
+	o.work.add(b.work)
+	o.rest.add(b.rest)
+	o.effective.add(b.effective())
+	o.count.add(b.n)
+	for f := range o.most {
+		if !b.known[f] {
+			continue
+		}
+		o.most[f].add(b.above[f] + b.rest)
+		o.workOf[f].add(b.work)
+		if v, known := b.variance(f); known {
+			o.variance[f].add(v * b.work)
+		}
+	}
+}
+
+// The constants of the rule: twice ln(1/chance), the least points, and the number of processes from
+// which their differences are known.
+const (
+	sure        = 24
+	leastPoints = 0.001
+	fewBelow    = 20
+)
+
+// A Difference is what a function of a new build costs more.
+type Difference struct {
+	Points   float64 // of what a unit of work did cost
+	Variance float64 // of the cost in hits per unit of work, if it is as before
+	Sure     bool
+}
+
+// Compare compares the functions of a new build with the old one.
+func (o *Old) Compare(processes []Process) []Difference {
+	list := make([]Difference, o.functions)
+	b := newBuild(processes, o.functions)
+	n := max(b.n, o.count.of())
+	if b.n == 0 || !(n >= 3) {
+		return list
+	}
+	total := o.samples.of() / o.work.of()
+	gone := 0.0
+	for f := range list {
+		if o.most[f].n > 0 && !b.known[f] {
+			gone = max(gone, o.most[f].of()/o.workOf[f].of())
+		}
+	}
+	for f := range list {
+		if b.known[f] {
+			list[f] = o.compare(b, f, n, total, gone)
+		}
+	}
+	return list
+}
+
+func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
+	was, old := o.rest.of()/o.work.of(), 0.0
+	if o.most[f].n > 0 {
+		was = o.most[f].of() / o.workOf[f].of()
+	}
+	if o.variance[f].n > 0 {
+		old = o.variance[f].of() / o.workOf[f].of()
+	}
+	cost := b.hits[f] / b.work
+	more := cost - was
+	d.Points = more / total
+	moved := o.most[f].n == 0 && more < 2*gone
+	sampling, bernstein := was/b.work, more/(3*b.work)
+	if b.n < fewBelow { // processes differ by factors rather than by amounts
+		more, sampling, bernstein = was*math.Log(cost/was), 2*sampling*math.Pow(min(was/cost, 1), 0.75), 0
+	}
+	now := old*o.effective.of()/b.effective() + sampling
+	if own, known := b.variance(f); known {
+		own *= min(was/cost, 1)
+		now = max(now, own)
+		if o.count.of() < fewBelow {
+			old = max(old, own*b.effective()/o.effective.of())
+		}
+	}
+	d.Variance = now + old + bernstein
+	d.Sure = d.Points > leastPoints && !moved && n*math.Log1p(more*more/d.Variance/(n-1)) > sure
+	return d
+}
