@@ -20,6 +20,7 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -49,7 +50,7 @@ func New(most int) *Counter {
 }
 
 // fold is the name that a function is counted under.
-func fold(name string) string { return pattern.Clipped(name, longest) }
+func fold(name string) string { return pattern.Clipped(names.Fold(name), longest) }
 
 // A Window is a CPU profile and what is known about it.
 type Window struct {

@@ -47,6 +47,17 @@ main.main;main.serve;runtime.mallocgc 5
 	}
 }
 
+// A literal is counted as the function that holds it, and an instance as its generic; a sample
+// counts once, also where both are on the stack.
+func TestFolded(t *testing.T) {
+	c := New(10)
+	windows(t, c, "cpu 10s\nmain.main;main.serve;main.run;main.run.func2;main.sum[go.shape.int] 10\nmain.main;main.serve;main.run;main.run.func3;main.sum[go.shape.string] 5\n")
+	want := []Hits{{"main.run", 15}, {"main.sum", 15}}
+	if diff := cmp.Diff(want, c.Totals().Hits); diff != "" {
+		t.Errorf("hits (-want +got):\n%s", diff)
+	}
+}
+
 // A window whose hits cannot be related to a unit that was counted before is left out.
 func TestWorkUnknown(t *testing.T) {
 	c := New(10)
