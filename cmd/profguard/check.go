@@ -48,14 +48,14 @@ func amounts(into map[string]float64, names ...string) func(string) error {
 
 // profileFlags are those of all commands that read profiles.
 func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
-	f.Func("kind", "the `kind` of the profiles, where they do not say: mutex and block look the same", func(kind string) error {
+	f.Func("kind", "the `kind` of the profiles, if they do not say it: mutex and block look the same", func(kind string) error {
 		if facts.Kind = kind; !slices.Contains(kinds.Names(), kind) {
 			return fmt.Errorf("expected one of %s", strings.Join(kinds.Names(), ", "))
 		}
 		return nil
 	})
-	f.IntVar(&s.seconds, "seconds", 10, "profile a service for so many `seconds`, unless its URL says how many")
-	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame and what is a server's own work; a guard knows it")
+	f.IntVar(&s.seconds, "seconds", 10, "how many `seconds` to profile a service, unless its URL says so")
+	f.StringVar(&facts.Module, "module", "", "the `path` of your module, to find your calls and to tell a server's own work from yours")
 }
 
 // figures are what -figure may name.
@@ -67,15 +67,15 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
 	var files, sentences []string
 	f := newFlags("check")
-	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
+	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
 	format := f.String("o", "text", "write `text` or json")
-	f.Func("work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
+	f.Func("work", "the work that was done in the profile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
-	f.Func("base-work", "work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
-	f.StringVar(&s.metrics, "metrics", "", "the `address` of a service's metrics for Prometheus, with its figures and units of work (by default /metrics there)")
+	f.Func("base-work", "the work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
+	f.StringVar(&s.metrics, "metrics", "", "the `address` of a service's metrics for Prometheus, for figures and units of work (default /metrics there)")
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {

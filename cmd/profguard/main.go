@@ -28,9 +28,11 @@ const (
 	exitUndecided = 3
 )
 
-const exits = `Exit status: 0 all budgets are kept, or some are suggested; 1 one is broken; 3 none is broken
-but one is undecided, or a profile has too few samples to suggest any; 2 wrong use, or a
-profile that could not be read.
+const exits = `Exit status:
+  0  all budgets are kept, or budgets were suggested
+  1  a budget is broken
+  2  wrong use, or a profile that could not be read
+  3  no budget is broken, but one is undecided, or there are too few samples to suggest any
 `
 
 const usage = `profguard compares profiles with budgets.
@@ -41,13 +43,13 @@ const usage = `profguard compares profiles with budgets.
 
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are read one after the other
-and added up: more samples decide more. Of one service, check asks for all that the
-budgets need, at the same time: profiles of each kind, and /metrics. Limits on allocations
-that are for a guard's period are for a minute.
+and added up: more samples decide more. check asks a service for all that the budgets
+need, at the same time: profiles of each kind, and /metrics. Limits on allocations that a
+guard takes for its period are for a minute here.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
 A budget on a name that is not in the profile is undecided if the profile has one that is
-nearly the same. A name in double quotes is taken as it stands.
+nearly the same. Put a name in double quotes if it is right as it stands.
 
 ` + exits
 
@@ -103,7 +105,7 @@ func newFlags(name string) *flag.FlagSet {
 	return f
 }
 
-// parseFlags parses the flags, which may stand behind arguments too, and writes the help
+// parseFlags parses the flags, which may come after arguments, too, and writes the help
 // if it is asked for.
 func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, err error) {
 	for {

@@ -41,7 +41,7 @@ func (s *source) checkSeconds() error {
 // An input is the profile that a command is about, which may be the sum of several.
 type input struct {
 	from  string // where it comes from, as people read it
-	kind  string // of which its address says that it is, or ""
+	kind  string // what its address says, or ""
 	table *decode.Table
 	err   error       // why there is no table, of one of several kinds
 	facts judge.Facts // about it

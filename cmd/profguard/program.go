@@ -11,7 +11,7 @@ import (
 )
 
 // otherProgram says why a base is of another program than a profile, "" if it may be of the
-// same. Growth against another program is none. The module is that of -module, if it is given.
+// same. Growth against another program means nothing. The module is that of -module, if it is given.
 func otherProgram(base, t *decode.Table, module string) string {
 	const remedy = ": growth is judged against an earlier profile of the same program"
 	if was, is := binary(base.Program()), binary(t.Program()); was != is && was != "" && is != "" {

@@ -14,7 +14,7 @@
 //
 // # One folder per process
 //
-// DumpDir belongs to the own user, nobody else may write to it, and it is no link.
+// DumpDir belongs to the own user, nobody else may write to it, and it is not a link.
 // Each Store makes a folder of its own in it and writes only there. It holds the lock of that
 // folder until the process ends, however it ends: who can take the lock knows that the owner is
 // gone. Where folders cannot be locked, an owner that has written nothing for an hour counts as

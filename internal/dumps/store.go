@@ -236,7 +236,7 @@ func (s *Store) write(p prepared) error {
 
 // provide sees to the folder, the caps and the free space before e is written.
 func (s *Store) provide(e *entry) error {
-	// The folder or DumpDir may have been removed, as by programs that clean up /tmp. Both
+	// The folder or DumpDir may have been removed, by a program that cleans up /tmp for example. Both
 	// are made again, with the same checks as the first time.
 	if _, err := s.disk.lstat(folderName(s.instance)); errors.Is(err, fs.ErrNotExist) {
 		s.leave()

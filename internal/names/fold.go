@@ -6,7 +6,7 @@ import (
 )
 
 // Fold returns the name of the function that holds the code with this name, in the source: see the
-// package documentation. Names that are not Go's stay. A folded name is one of a function, too, as the
+// package documentation. Names that are not Go's stay. A folded name is that of a function, too, as the
 // linker writes it, and folds to itself.
 func Fold(full string) string {
 	var buf [8]Segment

@@ -4,7 +4,7 @@ package profiler
 
 import "time"
 
-// suspended is not told. A monotonic clock that stands still while the machine sleeps leaves
+// suspended is not known. A monotonic clock that stands still while the machine sleeps leaves
 // a window whole, and one that goes on makes it an overrun.
 func suspended() time.Duration { return 0 }
 
