@@ -126,12 +126,19 @@ func (c *Counter) Name(query int, key int32) string {
 // Key is the key of a query for a function or package, by its name, or -1 if it has never been
 // seen.
 func (c *Counter) Key(query int, name string) int32 {
-	if c.queries[query].Unit == Package {
-		if key, known := c.Names.packageIDs[name]; known {
-			return key
-		}
-	} else if id, known := c.Names.symbols.Find(name); known {
-		return int32(id)
+	key, known := int32(-1), false
+	switch c.queries[query].Unit {
+	case Package:
+		key, known = c.Names.packageIDs[name]
+	case Folded:
+		key, known = c.Names.foldedIDs[name]
+	default:
+		var id decode.ID
+		id, known = c.Names.symbols.Find(name)
+		key = int32(id)
 	}
-	return -1
+	if !known {
+		return -1
+	}
+	return key
 }

@@ -25,7 +25,7 @@ type Unit uint8
 const (
 	Function Unit = iota // keys are ids of names
 	Package              // keys are numbers of packages; from Inner on, only of modules other than the program's
-	Folded               // as Function, but keys are numbers of names that [Names.Fold] has made; for charges with doors
+	Folded               // as Function, but keys are numbers of names that [Names.Fold] has made
 	Pattern              // keys are numbers of patterns
 	Whole                // there are no keys, only the total
 )

@@ -23,6 +23,12 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 	}
 }
 
+// Each visits the samples that a query selects, by their number in the table: with what they count, and
+// with the keys that they are charged to, leaf first and -1 for none, which are valid during the visit.
+func (c *Counter) Each(query int, visit func(value int64, sample int, keys []int32)) {
+	c.walk(query, func(v int64, s *Stack) { visit(v, s.sample, c.keys(&c.queries[query])) })
+}
+
 // without are the functions that a charge leaves out.
 var without = [...]part{
 	Inner:   floor,
@@ -141,15 +147,7 @@ func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
 	frames := s.frames[min(s.from, s.reach):s.reach]
 	if q.doors() {
-		list := c.doors(frames)
-		if q.Unit == Folded {
-			for i, f := range list {
-				if f >= 0 {
-					list[i] = c.Names.folded[f]
-				}
-			}
-		}
-		return list
+		return c.folded(q, c.doors(frames))
 	}
 	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
 	for i, f := range frames {
@@ -164,7 +162,19 @@ func (c *Counter) keys(q *Query) []int32 {
 		list[i], skip = key, s.skip
 	}
 	c.list = list
-	return list
+	return c.folded(q, list)
+}
+
+// folded turns the keys into numbers of folded names, if the query asks for these.
+func (c *Counter) folded(q *Query, keys []int32) []int32 {
+	if q.Unit == Folded {
+		for i, key := range keys {
+			if key >= 0 {
+				keys[i] = c.Names.folded[key]
+			}
+		}
+	}
+	return keys
 }
 
 // doors reports whether foreign code is charged at its doors only.

@@ -179,7 +179,7 @@ func mixture(k, n, p float64) float64 {
 // scoreZ is the score test of two shares that differ by d (Miettinen and
 // Nurminen): the difference over its deviation under the best such pair.
 func scoreZ(k, n, k0, n0, d float64) float64 {
-	p0 := apart(k, n, k0, n0, d)
+	p0 := apart(k, n, k0, n0, 1, d)
 	p1 := p0 + d
 	variance := (p1*(1-p1)/n + p0*(1-p0)/n0) * (n + n0) / (n + n0 - 1)
 	return (k/n - k0/n0 - d) / math.Sqrt(variance)

@@ -102,12 +102,12 @@ func TestGolden(t *testing.T) {
 		},
 		"absent_upper":    func(t *testing.T, r row) float64 { return Upper(0, r.n, 1, r.alpha) },
 		"absent_n_needed": func(t *testing.T, r row) float64 { return leastAbsent(r.limit, r.alpha) },
-		"cmle_p0":         func(t *testing.T, r row) float64 { return apart(r.k, r.n, r.k0, r.n0, r.delta) },
+		"cmle_p0":         func(t *testing.T, r row) float64 { return apart(r.k, r.n, r.k0, r.n0, 1, r.delta) },
 		"glr_D": func(t *testing.T, r row) float64 {
 			if r.k/r.n-r.k0/r.n0 <= r.delta {
 				return 0
 			}
-			evidence, _ := differs(r.k, r.n, r.k0, r.n0, r.delta)
+			evidence, _ := differs(r.k, r.n, r.k0, r.n0, 1, r.delta)
 			return evidence
 		},
 		"ratio_pi": func(t *testing.T, r row) float64 { return ratioShare(r.n, r.n0, r.delta) },

@@ -83,8 +83,8 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 	fail, pass := phi*surprise(FailAlpha/tests), phi*lnPass
 	f := Finding{
 		Value: k/n - k0/n0,
-		Low:   differenceBound(k, n, k0, n0, fail, -1),
-		High:  differenceBound(k, n, k0, n0, pass, +1),
+		Low:   differenceBound(k, n, k0, n0, 1, fail, -1),
+		High:  differenceBound(k, n, k0, n0, 1, pass, +1),
 	}
 	f.decide(margin, Edge(margin))
 	return f
@@ -118,23 +118,24 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	return f
 }
 
-// differs returns the evidence against the shares differing by exactly d, and its derivative.
-func differs(k, n, k0, n0, d float64) (evidence, slope float64) {
-	p := apart(k, n, k0, n0, d)
-	p1 := share(p + d) // p + d may leave [0, 1] by a rounding error, and must not
+// differs returns the evidence against scale times the share now differing by exactly d from the
+// one before, and its derivative.
+func differs(k, n, k0, n0, scale, d float64) (evidence, slope float64) {
+	p := apart(k, n, k0, n0, scale, d)
+	p1 := share((p + d) / scale) // which may leave [0, 1] by a rounding error, and must not
 	// At the best p the evidence changes with d only through p+d.
-	return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1))
+	return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1)) / scale
 }
 
-// apart returns the most likely share of the baseline, given that now is higher
-// by exactly d. The log likelihood
+// apart returns the most likely share of the baseline, given that scale times the share now is
+// higher by exactly d. The log likelihood
 //
-//	k ln(p+d) + (n-k) ln(1-p-d) + k0 ln p + (n0-k0) ln(1-p)
+//	k ln(p+d) + (n-k) ln(scale-p-d) + k0 ln p + (n0-k0) ln(1-p)
 //
 // is concave, so its derivative has one root, or the maximum is at an end.
-func apart(k, n, k0, n0, d float64) float64 {
+func apart(k, n, k0, n0, scale, d float64) float64 {
 	derivative := func(p float64) (rise, slope float64) {
-		for _, x := range [...]struct{ k, at, sign float64 }{{k, p + d, +1}, {n - k, 1 - p - d, -1}, {k0, p, +1}, {n0 - k0, 1 - p, -1}} {
+		for _, x := range [...]struct{ k, at, sign float64 }{{k, p + d, +1}, {n - k, scale - p - d, -1}, {k0, p, +1}, {n0 - k0, 1 - p, -1}} {
 			if x.k > 0 { // without hits the term is 0, also at 0
 				at := max(x.at, 1e-150)
 				rise += x.sign * x.k / at
@@ -143,7 +144,7 @@ func apart(k, n, k0, n0, d float64) float64 {
 		}
 		return rise, slope
 	}
-	left, right := max(0, -d), min(1, 1-d)
+	left, right := max(0, -d), min(1, scale-d)
 	if rise, _ := derivative(left); rise <= 0 {
 		return left
 	}
@@ -155,11 +156,13 @@ func apart(k, n, k0, n0, d float64) float64 {
 
 // differenceBound returns the difference, below (-1) or above (+1) the measured
 // one, at which the evidence against it reaches the target.
-func differenceBound(k, n, k0, n0, target, side float64) float64 {
+func differenceBound(k, n, k0, n0, scale, target, side float64) float64 {
 	// Shifted by one, differences are positive, as solve expects.
-	lo, hi := k/n-k0/n0+1, side+1
-	if side < 0 {
+	lo, hi := scale*k/n-k0/n0+1, 0.0
+	if side > 0 {
+		hi = scale + 1
+	} else {
 		lo, hi = hi, lo
 	}
-	return solve(lo, hi, target, side < 0, func(x float64) (float64, float64) { return differs(k, n, k0, n0, x-1) }) - 1
+	return solve(lo, hi, target, side < 0, func(x float64) (float64, float64) { return differs(k, n, k0, n0, scale, x-1) }) - 1
 }

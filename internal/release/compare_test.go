@@ -1,0 +1,80 @@
+package release
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// An hour before, and half an hour now, at a sixth of a core.
+var (
+	hour     = load{windows: 60, work: 200, jitter: 0.2}
+	halfHour = load{windows: 30, work: 200, jitter: 0.2}
+)
+
+func TestRegressionIsNamed(t *testing.T) {
+	for _, test := range []struct {
+		name, frame, below, want, per string
+		points                        float64
+	}{
+		{"own code", "main.sum", "", "main.sum", "request", 0.1},
+		{"a new function", "main.(*Server).cart", ";main.audit", "main.audit", "request", 0.1},
+		{"a new door", "main.cart.step3", ";regexp.MustCompile;regexp.compile", "regexp.MustCompile", "request", 0.1},
+		{"large", "main.valid", "", "main.valid", "request", 0.3},
+		{"without a unit", "main.sum", "", "main.sum", "", 0.3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			before := shop().run(t, r, hour)
+			now := shop().dearer(test.points, test.frame, test.below).run(t, r, halfHour)
+			c := compare(t, before, now, test.per)
+			if got := first(c); got != test.want {
+				t.Errorf("named %q, want %q: %s", got, test.want, show(c))
+			}
+			if f := find(t, c, test.want); f.Points.Low > test.points || f.Points.High < test.points {
+				t.Errorf("%s", show(c))
+			}
+			// The clean twin.
+			if c := compare(t, before, shop().run(t, r, halfHour), test.per); first(c) != "" {
+				t.Errorf("named %q of an equal release: %s", first(c), show(c))
+			}
+		})
+	}
+}
+
+// TestRefactoringIsMoved: what has another name, is split, merged or wrapped, or calls more or fewer
+// functions on the way, is no growth.
+func TestRefactoringIsMoved(t *testing.T) {
+	for name, change := range map[string]func(*program) *program{
+		"renamed":            func(p *program) *program { return p.rename("main.valid", "main.isValid") },
+		"moved to a package": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.valid") },
+		"moved and exported": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.Valid") },
+		"split": func(p *program) *program {
+			return p.rename("main.valid;strings", "main.valid;main.validWord;strings", "main.valid.func1", "main.valid;main.validRest")
+		},
+		"merged":          func(p *program) *program { return p.rename(";main.valid", "", ";main.sum", ";main.(*Server).cart") },
+		"inlined":         func(p *program) *program { return p.rename(";main.valid;", ";") },
+		"wrapped":         func(p *program) *program { return p.rename("main.valid;", "main.valid;main.traced.func1;") },
+		"a literal above": func(p *program) *program { return p.rename("main.valid.func1", "main.valid.func2") },
+		"generic":         func(p *program) *program { return p.rename("main.sum", "main.sum[go.shape.int]") },
+		"a method":        func(p *program) *program { return p.rename("main.sum", "main.(*total).sum") },
+		"another handler": func(p *program) *program { return p.rename("main.(*Server).cart", "main.(*Cart).ServeHTTP") },
+		"another library": func(p *program) *program {
+			return p.rename("encoding/json.Marshal", "example.org/jsonx.Encode", "encoding/json.", "example.org/jsonx.")
+		},
+		"Go 1.27": func(p *program) *program {
+			return p.rename("encoding/json.(*encodeState).marshal", "encoding/json/v2.marshalEncode", "encoding/json.structEncoder.encode", "encoding/json/v2.makeStructArshaler.func2")
+		},
+		"a poller in another function": func(p *program) *program { return p.rename("main.(*Poller).run", "main.watch.func1") },
+	} {
+		for _, per := range []string{"request", ""} {
+			t.Run(name+" "+per, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(3, 4))
+				before := shop().run(t, r, hour)
+				c := compare(t, before, change(shop()).run(t, r, halfHour), per)
+				if first(c) != "" {
+					t.Errorf("named %s: %s", first(c), show(c))
+				}
+			})
+		}
+	}
+}

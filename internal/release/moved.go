@@ -1,0 +1,238 @@
+package release
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+// moveZ is how many standard deviations prove that cost has moved, or that it has not: a tail of
+// 1 in 2,000. Only functions that have surely grown by themselves get here.
+const moveZ = 3.3
+
+// few is the number of samples before from which a caller is known to be one that both builds have.
+const few = 3
+
+// A via is what a function costs when it is called, directly or not, by one caller that both builds
+// have: hits now and before.
+type via struct{ now, before float64 }
+
+// A move is what became of a function that has grown by itself.
+type move struct {
+	status Status
+	caller id // through which it has grown the most
+	known  bool
+}
+
+// judgeMove sets the status of a function that has grown by itself: [Grown] if its callers grew with it,
+// [Moved] if they did not.
+func (c *comparing) judgeMove(f *Function) {
+	m := c.move(f.id, f.Points.Value, 0)
+	f.Status, f.Caller = m.status, c.name(m.caller)
+	if m.status == Moved {
+		f.From = c.from(f)
+	}
+}
+
+// mostClimbs is how far the reason of a growth is looked for in callers.
+const mostClimbs = 8
+
+// move tells whether a growth of a function is one of its callers, too.
+func (c *comparing) move(f id, points float64, depth int) move {
+	if m := c.moves[f]; m.known {
+		return m
+	}
+	byCaller := map[id]*via{}
+	each := func(side *counted, add func(*via, float64)) {
+		for i := range side.stacks {
+			s := &side.stacks[i]
+			if !slices.Contains(s.frames, f) {
+				continue
+			}
+			caller := c.caller(s, f)
+			if byCaller[caller] == nil {
+				byCaller[caller] = new(via)
+			}
+			add(byCaller[caller], s.hits)
+		}
+	}
+	each(c.now, func(v *via, hits float64) { v.now += hits })
+	each(c.before, func(v *via, hits float64) { v.before += hits })
+
+	m := move{status: Undecided, caller: none, known: true}
+	var all, grown, moved, largest float64
+	for caller, v := range byCaller {
+		growth := c.scale.Value*v.now/c.now.n - v.before/c.before.n
+		if growth <= 0 {
+			continue
+		}
+		all += growth
+		if growth > largest || growth == largest && caller < m.caller {
+			largest, m.caller = growth, caller
+		}
+		rest := c.outside(f, caller)
+		if by := (rest.volume - 1) * v.before / c.before.n; caller != none && by >= growth/2 && depth < mostClimbs {
+			// There were more calls of the caller, so the question is whether that has grown.
+			switch c.move(caller, growth, depth+1).status {
+			case Grown:
+				grown += growth
+			case Moved:
+				moved += growth
+			}
+			continue
+		}
+		// The caller has grown by half as much if all else in it has not lost the other half.
+		deviation := math.Sqrt(unmeasured * growth / 2 * (1/c.before.n + c.scale.Value/c.now.n))
+		switch {
+		case rest.lost+moveZ*deviation < growth/2:
+			grown += growth
+		case rest.lost >= growth/2:
+			moved += growth
+		}
+	}
+	switch {
+	case all < points/2: // with what it calls, it has not grown
+		m.status = Moved
+	case grown >= all/2:
+		m.status = Grown
+	case moved >= all/2:
+		m.status = Moved
+	}
+	c.moves[f] = m
+	return m
+}
+
+// caller is the nearest caller of a function in a stack that both builds have, or none.
+func (c *comparing) caller(s *stack, f id) id {
+	outer := len(s.frames) - 1
+	for outer >= 0 && s.frames[outer] != f {
+		outer--
+	}
+	for _, at := range s.frames[outer+1:] {
+		if c.before.all[at] >= few && c.now.all[at] >= few {
+			return at
+		}
+	}
+	return none
+}
+
+// name is the name of a caller; of none it is the process.
+func (c *comparing) name(at id) string {
+	if at == none {
+		return "the process"
+	}
+	return c.names[at]
+}
+
+// A remainder is what became of a caller outside one function.
+type remainder struct {
+	lost   float64 // cost that it has lost
+	volume float64 // the factor by which all of it has changed; 1 if not known
+}
+
+// Between a mixLeast and a mixMost of what it was may the volume of calls of a caller be by chance.
+const mixLeast, mixMost = 0.95, 1.05
+
+// outside compares what a caller costs outside a function. What all functions in it have in common,
+// within limits, is no loss: there were fewer calls. A loss is one of leaves, or of what the caller calls,
+// or of one function that is called in between.
+func (c *comparing) outside(f, caller id) remainder {
+	type hits struct{ leaf, called, all map[id]float64 }
+	of := func(side *counted) (h hits, sum float64) {
+		h = hits{map[id]float64{}, map[id]float64{}, map[id]float64{}}
+		for i := range side.stacks {
+			s := &side.stacks[i]
+			inner := s.frames
+			if caller != none {
+				at := slices.Index(inner, caller)
+				if at < 0 {
+					continue
+				}
+				inner = inner[:at]
+			}
+			if len(s.frames) == 0 || slices.Contains(s.frames, f) {
+				continue
+			}
+			h.leaf[s.frames[0]] += s.hits
+			sum += s.hits
+			if len(inner) > 0 {
+				h.called[inner[len(inner)-1]] += s.hits
+			}
+			for i, at := range inner {
+				if !slices.Contains(inner[:i], at) {
+					h.all[at] += s.hits
+				}
+			}
+		}
+		return h, sum
+	}
+	now, sum := of(c.now)
+	before, sum0 := of(c.before)
+	var is, was []evidence.Hits
+	for at, k0 := range before.leaf {
+		if k := now.leaf[at]; k > 0 {
+			is, was = append(is, c.now.hits(k, "")), append(was, c.before.hits(k0, ""))
+		}
+	}
+	r := remainder{volume: 1}
+	mix := 1.0
+	if ratio, _, _, known := evidence.Common(is, was, highAlpha); known {
+		r.volume = c.scale.Value * ratio
+		mix = min(max(r.volume, mixLeast), mixMost)
+	} else if sum > 30 && sum0 > 30 {
+		r.volume = c.scale.Value * sum / c.now.n * c.before.n / sum0
+	}
+	loss := func(k, k0 float64) float64 {
+		loss := mix*k0/c.before.n - c.scale.Value*k/c.now.n
+		noise := math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
+		if loss < noise { // of many functions, as many have more hits by chance as have fewer
+			return 0
+		}
+		return loss
+	}
+	ofLeaves, ofCalled := 0.0, 0.0
+	for at, k0 := range before.leaf {
+		ofLeaves += loss(now.leaf[at], k0)
+	}
+	for at, k0 := range before.called {
+		ofCalled += loss(now.called[at], k0)
+	}
+	r.lost = max(ofLeaves, ofCalled)
+	for at, k0 := range before.all {
+		r.lost = max(r.lost, loss(now.all[at], k0))
+	}
+	return r
+}
+
+// mostFrom is how many functions are named as those where moved cost was before.
+const mostFrom = 3
+
+// from are the functions that have lost cost under the caller of a function that has moved.
+func (c *comparing) from(f *Function) (list []string) {
+	lost := map[id]float64{}
+	each := func(side *counted, factor float64) {
+		for i := range side.stacks {
+			s := &side.stacks[i]
+			for _, at := range s.charged {
+				if at != f.id && c.name(c.caller(s, at)) == f.Caller {
+					lost[at] += factor * s.hits / side.n
+				}
+			}
+		}
+	}
+	each(c.before, 1)
+	each(c.now, -c.scale.Value)
+	var ids []id
+	for at, points := range lost {
+		if points >= f.Points.Value/4 {
+			ids = append(ids, at)
+		}
+	}
+	slices.SortFunc(ids, func(a, b id) int { return cmp.Or(-cmp.Compare(lost[a], lost[b]), cmp.Compare(a, b)) })
+	for _, at := range ids[:min(len(ids), mostFrom)] {
+		list = append(list, c.was[at])
+	}
+	return list
+}

@@ -1,0 +1,218 @@
+package release
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/names"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A Side is what one build did: the samples of its windows, added up, and what is known of each
+// window.
+type Side struct {
+	Build   Build
+	Table   *decode.Table // a CPU profile
+	Windows []Window      // in the order of their time; none if only the table is known
+	// Spread is the overdispersion of functions between windows, by folded name, where it was measured.
+	Spread map[string]float64
+
+	Module  string   // the path of the program's own module, where it is known
+	Modules []string // and of the others
+}
+
+// A Window is a time in which a profile was taken, or several in a row.
+type Window struct {
+	Samples float64            `json:"samples"`
+	CPU     float64            `json:"cpu"`     // seconds, as the operating system counts them
+	Elapsed float64            `json:"elapsed"` // seconds
+	Work    map[string]float64 `json:"work,omitempty"`
+}
+
+// Build is what a program says of itself.
+type Build struct {
+	Program  string `json:"program,omitempty"` // the path of package main
+	Version  string `json:"version,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go,omitempty"`   // its version
+	Arch     string `json:"arch,omitempty"` // "linux/amd64"
+	Binary   string `json:"binary,omitempty"`
+}
+
+// String is the version with the revision, "v1.42.0 (abc1234)", or what there is of it.
+func (b Build) String() string {
+	revision := b.Revision[:min(len(b.Revision), 7)]
+	if revision != "" && b.Modified {
+		revision += ", modified"
+	}
+	version := b.Version
+	if version == "(devel)" {
+		version = ""
+	}
+	switch {
+	case version != "" && revision != "":
+		return version + " (" + revision + ")"
+	case version != "":
+		return version
+	case revision != "":
+		return revision
+	case b.Binary != "":
+		return "build " + b.Binary[:min(len(b.Binary), 8)]
+	}
+	return "unknown build"
+}
+
+// total adds the windows up.
+func (s *Side) total() (t Window) {
+	t.Work = map[string]float64{}
+	for _, w := range s.Windows {
+		t.Samples, t.CPU, t.Elapsed = t.Samples+w.Samples, t.CPU+w.CPU, t.Elapsed+w.Elapsed
+		for name, n := range w.Work {
+			t.Work[name] += n
+		}
+	}
+	return t
+}
+
+// cost is what a unit of work costs in CPU, by the windows.
+func (s *Side) cost(per string) evidence.PerWork {
+	var batches []evidence.Batch
+	for _, w := range s.Windows {
+		batches = append(batches, evidence.Batch{Cost: w.CPU, Work: w.Work[per]})
+	}
+	return evidence.CostPerWork(batches)
+}
+
+// An id is the number of a function in both sides: the same one for names that mean the same.
+type id int32
+
+// none is no function.
+const none id = -1
+
+// A stack is one sample of a side.
+type stack struct {
+	hits    float64
+	frames  []id // leaf first
+	charged []id // leaf first, each once: see package charge
+}
+
+// counted is a side that is counted by ids.
+type counted struct {
+	*Side
+	counter charge.Counter
+	query   int
+	n       float64 // samples
+	stacks  []stack
+
+	// By id.
+	inner []float64 // hits that are charged
+	all   []float64 // hits in stacks with the function
+	leaf  []float64 // hits in its own body
+}
+
+// count adds up the samples of a side. Names get ids only after that, see number.
+func count(ctx context.Context, s *Side) (*counted, error) {
+	c := &counted{Side: s}
+	layout := charge.LayoutOf(s.Table, kinds.CPU)
+	v, ok := layout.Value(kinds.CPU, unit.Count)
+	if !ok {
+		return nil, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
+	}
+	known := charge.NewNames(pattern.NewIndex(nil))
+	known.Module, known.Modules, known.Fold = s.Module, s.Modules, names.Fold
+	if err := known.Learn(ctx, s.Table); err != nil {
+		return nil, err
+	}
+	c.counter = charge.Counter{Names: known}
+	c.query = c.counter.Ask(charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1})
+	c.counter.Open(s.Table)
+	sums := c.counter.Sums(c.query)
+	if c.counter.Full() {
+		return nil, fmt.Errorf("the profile has too many functions: take one of a shorter time")
+	}
+	c.n = sums.N
+	return c, nil
+}
+
+// folded are the folded names of all functions in the samples.
+func (c *counted) folded() map[string]bool {
+	seen := map[string]bool{}
+	for _, f := range c.Table.Funcs {
+		seen[names.Fold(c.Table.Symbols.Name(f.Name))] = true
+	}
+	return seen
+}
+
+// number fills what is by id. number gives the id of a folded name, below n.
+func (c *counted) number(n int, number func(folded string) id) {
+	t := c.Table
+	c.inner, c.all, c.leaf = make([]float64, n), make([]float64, n), make([]float64, n)
+	ids := make(map[decode.ID]id, len(t.Funcs))
+	interrupt := map[id]bool{}
+	for _, f := range t.Funcs {
+		name := t.Symbols.Name(f.Name)
+		ids[f.Name] = number(names.Fold(name))
+		interrupt[ids[f.Name]] = charge.IsInterrupt(name)
+	}
+	byKey := map[int32]id{}
+	seen, visit := make([]int32, n), int32(0)
+	once := func(at id) bool {
+		first := seen[at] != visit
+		seen[at] = visit
+		return first
+	}
+	c.counter.Each(c.query, func(value int64, sample int, keys []int32) {
+		s := stack{hits: float64(value)}
+		visit++
+		for _, key := range keys {
+			if key < 0 {
+				continue
+			}
+			at, known := byKey[key]
+			if !known {
+				at = number(c.counter.Name(c.query, key))
+				byKey[key] = at
+			}
+			if once(at) {
+				s.charged = append(s.charged, at)
+				c.inner[at] += s.hits
+			}
+		}
+		visit++
+		for _, l := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
+			for line := t.Locations[l].LineLo; line < t.Locations[l].LineHi; line++ {
+				at := ids[t.Lines[line].Name]
+				if len(s.frames) == 0 && interrupt[at] {
+					continue
+				}
+				s.frames = append(s.frames, at)
+				if once(at) {
+					c.all[at] += s.hits
+				}
+			}
+		}
+		if len(s.frames) > 0 {
+			c.leaf[s.frames[0]] += s.hits
+		}
+		c.stacks = append(c.stacks, s)
+	})
+}
+
+// unmeasured is the overdispersion of a function where none was measured: most functions of real
+// services have 1.0 to 1.3 from second to second, and some 2 or 3.
+const unmeasured = 2
+
+// hits are those of a function, with their overdispersion.
+func (c *counted) hits(k float64, name string) evidence.Hits {
+	h := evidence.Hits{K: k, N: c.n, Phi: unmeasured}
+	if phi, known := c.Spread[name]; known {
+		h.Phi = phi
+	}
+	return h
+}

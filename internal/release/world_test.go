@@ -1,0 +1,210 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// A program is a model of one: what a unit of work costs in each of its stacks.
+type program struct {
+	stacks []costly
+	// fixed is what the process costs in a second, in stacks that do no work.
+	fixed []costly
+}
+
+type costly struct {
+	frames string  // root first
+	cost   float64 // seconds a unit
+}
+
+// A load is what a program is put under.
+type load struct {
+	windows int
+	work    float64 // units in a window of 10 s
+	jitter  float64 // of windows: of the machine's speed, and of the mix of work
+	speed   float64 // of the machine, 1 if 0
+}
+
+const root = "runtime.goexit;net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route"
+
+// shop is a service with three handlers that share some code, and a poller.
+func shop() *program {
+	p := &program{}
+	add := func(cost float64, frames ...string) {
+		p.stacks = append(p.stacks, costly{root + ";" + strings.Join(frames, ";"), cost})
+	}
+	for h, name := range []string{"checkout", "search", "cart"} {
+		handler := "main.(*Server)." + name
+		for i := range 8 {
+			add(0.00004*float64(i+1), handler, fmt.Sprintf("main.%s.step%d", name, i), "fmt.Sprintf", "fmt.(*pp).doPrintf")
+			add(0.00002*float64(8-i), handler, fmt.Sprintf("main.%s.step%d", name, i), "main.valid", "strings.Index")
+			add(0.00002, handler, fmt.Sprintf("main.%s.step%d", name, i), "main.valid.func1")
+		}
+		add(0.0004*float64(h+1), handler, "encoding/json.Marshal", "encoding/json.(*encodeState).marshal", "encoding/json.structEncoder.encode")
+		add(0.0002, handler, "main.sum")
+		add(0.0002, handler, "runtime.mallocgc")
+	}
+	p.fixed = []costly{{"runtime.goexit;main.(*Poller).run;main.(*Poller).list;os.ReadDir", 0.002}}
+	return p
+}
+
+// edit is the program after a change of its stacks.
+func (p *program) edit(change func(c *costly)) *program {
+	q := &program{}
+	for _, c := range p.stacks {
+		change(&c)
+		q.stacks = append(q.stacks, c)
+	}
+	for _, c := range p.fixed {
+		change(&c)
+		q.fixed = append(q.fixed, c)
+	}
+	return q
+}
+
+// rename changes names in all stacks.
+func (p *program) rename(pairs ...string) *program {
+	return p.edit(func(c *costly) { c.frames = strings.NewReplacer(pairs...).Replace(c.frames) })
+}
+
+// unit is what a unit of work costs.
+func (p *program) unit() (sum float64) {
+	for _, c := range p.stacks {
+		sum += c.cost
+	}
+	return sum
+}
+
+// dearer adds points of a unit's cost to stacks with a frame, below it.
+func (p *program) dearer(points float64, frame, below string) *program {
+	q, added := p.edit(func(*costly) {}), p.unit()*points
+	for _, c := range p.stacks {
+		if at := strings.Index(c.frames+";", ";"+frame+";"); at >= 0 {
+			q.stacks = append(q.stacks, costly{c.frames[:at] + ";" + frame + below, added})
+			return q
+		}
+	}
+	panic("no stack has " + frame)
+}
+
+// run takes windows of a program under load.
+func (p *program) run(t testing.TB, r *rand.Rand, l load) *Side {
+	t.Helper()
+	if l.speed == 0 {
+		l.speed = 1
+	}
+	s := &Side{Module: "example.com/shop"}
+	var spreads Spreads
+	total := map[string]float64{}
+	for range l.windows {
+		w := Window{Elapsed: 10, Work: map[string]float64{"request": math.Round(l.work * math.Exp(l.jitter*r.NormFloat64()))}}
+		slow := math.Exp(l.jitter/3*r.NormFloat64()) / l.speed
+		mix := map[string]float64{}
+		hits := map[string]float64{}
+		for _, c := range p.stacks {
+			frames := strings.Split(c.frames, ";")
+			handler := frames[min(4, len(frames)-1)]
+			if mix[handler] == 0 {
+				mix[handler] = math.Exp(l.jitter * r.NormFloat64())
+			}
+			p.take(r, &w, c, c.cost*w.Work["request"]*slow*mix[handler], total, hits)
+		}
+		for _, c := range p.fixed {
+			p.take(r, &w, c, c.cost*w.Elapsed*slow, total, hits)
+		}
+		spreads.Add(w.Samples, hits)
+		s.Windows = append(s.Windows, w)
+	}
+	s.Spread = spreads.Phi(0.001)
+	s.Table = table(t, total)
+	return s
+}
+
+// take samples a stack that uses so many seconds of CPU in a window.
+func (p *program) take(r *rand.Rand, w *Window, c costly, seconds float64, total, hits map[string]float64) {
+	w.CPU += seconds
+	n := poisson(r, 100*seconds)
+	if n == 0 {
+		return
+	}
+	w.Samples += n
+	total[c.frames] += n
+	seen := map[string]bool{}
+	for _, f := range strings.Split(c.frames, ";") {
+		if !seen[f] {
+			seen[f] = true
+			hits[f] += n
+		}
+	}
+}
+
+// poisson is a random count with that mean.
+func poisson(r *rand.Rand, mean float64) float64 {
+	if mean > 50 {
+		return max(0, math.Round(mean+math.Sqrt(mean)*r.NormFloat64()))
+	}
+	n, limit := -1.0, math.Exp(-mean)
+	for x := 1.0; x > limit; n++ {
+		x *= r.Float64()
+	}
+	return max(n, 0)
+}
+
+func table(t testing.TB, stacks map[string]float64) *decode.Table {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("cpu\n")
+	for frames, n := range stacks {
+		fmt.Fprintf(&text, "%s %.0f\n", frames, n)
+	}
+	table, err := new(decode.Decoder).Profile(folded.Must(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func compare(t testing.TB, before, now *Side, per string) *Comparison {
+	t.Helper()
+	c, err := Compare(t.Context(), before, now, Options{Per: per})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// first is the function that is named first, and "" if none is.
+func first(c *Comparison) string {
+	if len(c.Functions) > 0 && c.Functions[0].Named {
+		return c.Functions[0].Name
+	}
+	return ""
+}
+
+// find is the comparison of a function.
+func find(t testing.TB, c *Comparison, name string) *Function {
+	t.Helper()
+	for i := range c.Functions {
+		if c.Functions[i].Name == name {
+			return &c.Functions[i]
+		}
+	}
+	t.Fatalf("no function %s in %s", name, show(c))
+	return nil
+}
+
+func show(c *Comparison) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "why %q, process %+.3f (%+.3f to %+.3f), scale %.3f (%.3f to %.3f), common %.3f, matched %.3f, samples %.0f and %.0f, notes %q\n",
+		c.Why, c.Process.Value, c.Process.Low, c.Process.High, c.Scale.Value, c.Scale.Low, c.Scale.High, c.Common, c.Matched, c.Now.Samples, c.Before.Samples, c.Notes)
+	for _, f := range c.Functions[:min(len(c.Functions), 12)] {
+		fmt.Fprintf(&b, "  %-45s %-9s named %-5t %+.3f (%+.3f to %+.3f) of %s caller %q from %q\n", f.Name, f.Status, f.Named, f.Points.Value, f.Points.Low, f.Points.High, f.Was, f.Caller, f.From)
+	}
+	return b.String()
+}
