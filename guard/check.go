@@ -40,20 +40,20 @@ type TB interface {
 //
 // # What fails, passes and is skipped
 //
-// A test fails on the proof that a limit is exceeded, or on a mistake in the test that would
-// be one on any machine: a unit without a counter, a pattern that matches no function (unless
+// A test fails on proof that a limit is exceeded, or on a mistake in the test that would be one
+// on any machine: a unit without a counter, a pattern that matches no function (unless
 // it is to be absent), a scope that is never entered, work that hardly uses CPU although the
 // machine is idle, work that replaces the check's label.
 //
-// A test passes on the proof that the measured value is less than 1.25 times its limit (of a
+// A test passes on proof that the measured value is less than 1.25 times its limit (of a
 // share above two thirds: below the middle between the limit and 100%). When the time is up,
-// work that is a little above a limit passes as well, because a test that fails now and then
-// is worse. The log does not call such a budget kept: "1 too close to the limit to tell".
+// work that is a little above a limit passes, too, because a test that fails now and then is
+// worse. The log does not call such a budget kept: "1 too close to the limit to tell".
 // "absent" passes by the samples that there are, and says what they prove.
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the
-// figures. [Checker.Strict] makes a failure of that, and of all else that is not decided.
+// figures. With [Checker.Strict] it fails, and so does a test with any other undecided budget.
 //
 // # What is measured
 //
@@ -66,8 +66,8 @@ type TB interface {
 // takes longer than a second.
 //
 // Let work wait for the goroutines that it starts. If some of them run on after it has
-// returned, or if it leaves more and more of them waiting, it is not known what a call costs,
-// and the test fails.
+// returned, or if more and more of them are left waiting, nobody knows what a call costs, and
+// the test fails.
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that
