@@ -55,7 +55,7 @@ var faults = []struct{ fault, folder, test string }{
 	39: {"no samples", "budget", "TestFault_39_ZeroSamples"},
 	40: {"a profile in the old text form", "internal/decode", "TestFault_40_Legacy"},
 	41: {"a baseline of another unit, or Go", "budget", "TestFault_41_BaselineOfAnotherUnit"},
-	42: {"the wall clock jumps", "guard", "TestFault_42_WallClockJumps"},
+	42: {"the wall clock jumps", "internal/loop", "TestFault_42_WallClockJumps"},
 	43: {"the machine sleeps in a window", "internal/profiler", "TestFault_05_43_44_LostWindows"},
 	44: {"a window takes twice its time", "internal/profiler", "TestFault_44_Frozen"},
 	45: {"the CPU is throttled", "guard", "TestFault_45_Throttled"},

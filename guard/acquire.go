@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/foreign"
 )
 
 // startWithin is how long Start waits for a disk or a registry. Usually they take
@@ -35,13 +36,13 @@ func (g *Guard) acquire(ctx context.Context) error {
 // within runs do, which may hang, for a part of the guard, and returns its error. If do has
 // not ended in time, within returns nil, and that part is off until do ends without error.
 func (g *Guard) within(part, what string, do func() error) error {
-	result := foreignResult(do)
+	result := foreign.Start(do)
 	select {
 	case err := <-result:
 		return err
 	case <-time.After(startWithin):
 	}
-	g.off(part, fmt.Errorf("%s %w within %v", what, errHangs, startWithin))
+	g.off(part, fmt.Errorf("%s %w within %v", what, foreign.ErrHangs, startWithin))
 	go func() { g.off(part, <-result) }()
 	return nil
 }
@@ -60,7 +61,7 @@ func (g *Guard) off(part string, err error) {
 // openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
 	keep := dumps.Keep{Dumps: g.cfg.Keep.Dumps, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
-	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.dumped)
+	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.loop.Saved)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: choose a folder that this user may write, or make this one for the user", err)
 	}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -171,74 +169,6 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	})
-}
-
-// One lost window of an idle process does not end an alert of growth, which stays proven.
-func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
-	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
-	e := entryOf("fmt.Println grows below 5 points when process above 0.2 cores")
-	e.alert.State, e.Proven, e.Evidence = alert.Firing, budget.Fail, 2
-	g.budgets = &budgets{entries: []*entry{e}, groups: []*group{{kind: "cpu", entries: []*entry{e}}}}
-	l := &looper{Guard: g}
-	lostWindow := lost(profiler.Busy)
-	m := measuredAt(&lostWindow, g.started.Add(minute), "cores", 0.1)
-	m.tried = true
-	for _, j := range l.judge(t.Context(), g.budgets.groups[0], m) {
-		g.add(j)
-		if j.lost || j.event != alert.None || e.alert.State != alert.Firing || e.Evidence != 2 || !j.result.Idle {
-			t.Errorf("lost %t, event %d, %s, evidence %v: %s", j.lost, j.event, e.alert.State, e.Evidence, j.result)
-		}
-	}
-}
-
-// addFinding adds the finding of a guard's only budget in the window of a minute.
-func addFinding(g *Guard, minutes int, f judge.Finding) {
-	e, end := g.budgets.entries[0], g.started.Add(time.Duration(minutes)*minute)
-	g.add(&judgement{entry: e, finding: &f, result: e.Budget.Result(f), start: end.Add(-10 * second), end: end})
-}
-
-// After an alert has ended, its evidence counts no more.
-func TestEvidenceOfAnEndedAlert(t *testing.T) {
-	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
-	e := entryOf("fmt.Println below 20% when process above 0.2 cores")
-	e.alert.State, e.Proven, e.Evidence = alert.Firing, budget.Fail, 0.8
-	g.budgets = &budgets{entries: []*entry{e}}
-	for i := range 5 {
-		addFinding(g, i, judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
-		if ended := e.alert.State == alert.OK; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
-			t.Errorf("%s, evidence %v, proven %v", e.alert.State, e.Evidence, e.Proven)
-		} else if ended {
-			return
-		}
-	}
-	t.Error("it has not ended")
-}
-
-// The offender comes and goes with the state, before the event, which waits for the dump. An
-// alert on the state asks for the offender at once.
-func TestOffenderComesWithTheState(t *testing.T) {
-	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
-	e := entryOf("fmt.Println below 20%")
-	g.budgets = &budgets{entries: []*entry{e}}
-	bad := judge.Finding{Verdict: evidence.Fail, Proven: evidence.Fail, Evidence: 2, Samples: 500, Value: 0.7, Low: 0.6, High: 0.8,
-		Reason: judge.Measured{}, Offenders: []judge.Offender{{Frame: judge.Frame{Function: "fmt.Println"}}}}
-	clean := judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Reason: judge.Measured{}}
-	states := ""
-	for i := range 10 {
-		if i <= 4 {
-			addFinding(g, i, bad)
-		} else {
-			addFinding(g, i, clean)
-		}
-		s := e.status(g)
-		states += s.State.String()[:1]
-		if firing := s.State == StateFiring; firing != (s.Offender != nil) {
-			t.Errorf("window %d: %s with the offender %v", i, s.State, s.Offender)
-		}
-	}
-	if !strings.Contains(states, "ffo") {
-		t.Errorf("states %s: expected one that fires and is resolved", states)
-	}
 }
 
 // That a condition does not hold needs no profile, so the alert ends while windows are lost.
@@ -429,72 +359,6 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 	})
 }
 
-// An alert names each of its offenders once, and not too many.
-func TestOffendersOfOneAlert(t *testing.T) {
-	w := newWorld()
-	l := w.still(t, Config{Budgets: simple})
-	e, at := l.budgets.entries[0], time.Now()
-	tell := func(name string, event alert.Event) {
-		at = at.Add(minute)
-		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Offenders: []budget.Offender{{Frame: budget.Frame{Function: name}}}}
-		l.announce(&judgement{entry: e, result: r, end: at, event: event})
-	}
-	tell("a", alert.None)
-	if e.named != nil {
-		t.Error("named by an alert that has not fired")
-	}
-	tell("a", alert.Fired)
-	for i := range 200 {
-		tell(fmt.Sprint(i/2), alert.None)
-	}
-	if len(e.named) != mostNamed || e.Offender.Function != fmt.Sprint(mostNamed-2) {
-		t.Errorf("%d are named, the last is %s; want %d", len(e.named), e.Offender.Function, mostNamed)
-	}
-}
-
-// The first offender that is known is not called another one.
-func TestFirstOffenderIsNotAnother(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		l := w.still(t, Config{Budgets: simple})
-		e, told := l.budgets.entries[0], make(chan Event, 10)
-		l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
-		fails := budget.Result{Budget: e.Budget, Verdict: budget.Fail}
-		l.announce(&judgement{entry: e, result: fails, end: time.Now(), event: alert.Fired})
-		for i, name := range []string{"main.a", "main.b"} {
-			fails.Offenders = []budget.Offender{{Frame: budget.Frame{Function: name}}}
-			l.announce(&judgement{entry: e, result: fails, end: time.Now().Add(time.Duration(i+1) * time.Hour)})
-		}
-		finish(l.sinks[0])
-		for _, is := range []string{" is broken: ", " is still broken: ", " is broken by another offender, too: "} {
-			if e := <-told; !strings.Contains(e.Message, is) {
-				t.Errorf("%s: %s; want it to say %q", e.Name, e.Message, is)
-			}
-		}
-	})
-}
-
-// The offenders of a budget on the process are parts of it. That another one is the largest in a
-// later window is no news, and needs no further dump.
-func TestAnotherPartIsNoOffender(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		l := w.still(t, Config{Budgets: budget.Must("process below 1 core")})
-		e, told := l.budgets.entries[0], make(chan Event, 10)
-		l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
-		for i, name := range []string{"main.a", "main.b", "main.c"} {
-			r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Offenders: []budget.Offender{{Frame: budget.Frame{Function: name}}}}
-			j := &judgement{entry: e, result: r, end: time.Now().Add(time.Duration(i) * time.Hour)}
-			if i == 0 {
-				j.event = alert.Fired
-			}
-			l.announce(j)
-		}
-		finish(l.sinks[0])
-		if n := len(told); n != 1 {
-			t.Errorf("%d events, want one", n)
-		}
-	})
-}
-
 // What ends an alert is said with the figures that ended it.
 func TestWhyItEnds(t *testing.T) {
 	for _, tt := range []struct {
@@ -620,19 +484,14 @@ func TestAlertsDoNotFlap(t *testing.T) {
 
 // What is shown as proven does not contradict the alert.
 func TestProvenFitsTheAlert(t *testing.T) {
-	set := budget.Must("portlist absent")
-	rules, err := set.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const open, pass, fail = budget.Inconclusive, budget.Pass, budget.Fail
 	for state, want := range map[alert.State][2]budget.Verdict{
 		alert.NoData: {pass, open}, alert.Undecided: {pass, open}, alert.OK: {pass, open}, alert.Pending: {open, fail}, alert.Firing: {open, fail},
 	} {
 		for i, proven := range []budget.Verdict{pass, fail} {
-			e := newEntry(&set[0], &rules[0])
-			e.alert.State, e.Proven = state, proven
-			if got := e.status(new(Guard)).Proven; got != want[i] {
+			e := entryOf("portlist absent")
+			e.alert.State, e.status.Proven = state, proven
+			if got := e.now(new(Guard)).Proven; got != want[i] {
 				t.Errorf("%s, proven %s: shown as %s, want %s", state, proven, got, want[i])
 			}
 		}

@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"regexp"
@@ -16,15 +15,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiles"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 //go:noinline
@@ -72,45 +65,45 @@ func TestFiguresNameTheirParts(t *testing.T) {
 	// collections.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 
-	for _, tt := range []struct{ name, sentence, largest, kind string }{
-		{"goroutines", "goroutines below 300", "guard.TestFiguresNameTheirParts.func1", "goroutine"},
-		{"heap", "heap below 64MiB", "guard.hoard", "heap"},
-		{"rss", "rss below 64MiB", "guard.hoard", "heap"},
-		{"gc", "gc below 1%", "guard.allocateMuch", "allocs"},
+	for _, tt := range []struct{ name, sentence, kept, largest, kind string }{
+		{"goroutines", "goroutines below 300", "goroutines below 30000", "guard.TestFiguresNameTheirParts.func1", "goroutine"},
+		{"heap", "heap below 64MiB", "heap below 64GiB", "guard.hoard", "heap"},
+		{"rss", "rss below 16MiB", "rss below 64GiB", "guard.hoard", "heap"},
+		{"gc", "gc below 1%", "gc below 99%", "guard.allocateMuch", "allocs"},
 	} {
 		for _, broken := range []bool{true, false} {
 			w := newWorld()
 			w.stretch = -1
+			var shift time.Duration // each window completes a period
+			w.reads = func() process.Snapshot {
+				s := process.Read()
+				s.At = s.At.Add(shift)
+				return s
+			}
 			var log bytes.Buffer
-			cfg := dumping(t, "x: "+tt.sentence+" for 1 windows", "other: fmt.Println below 90%")
+			sentence := tt.sentence
+			if !broken {
+				sentence = tt.kept
+			}
+			cfg := dumping(t, "x: "+sentence+" for 1 windows", "other: fmt.Println below 90%")
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
-			l := w.still(t, cfg)
-			events := make(chan Event, 10)
-			l.sinks = []*sink{newSink("test", func(e Event) { events <- e }, l.off)}
+			var g *Guard
 			var dumped []dumps.Dump
-			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+			w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)
-				go l.dumped(dumps.Outcome{ID: "1"})
+				go g.loop.Saved(dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
-			l.store = new(dumps.Store)
-			value, taken := 0.0, false
-			if broken {
-				value = 1e12
-			}
-			p, at := l.budgets, time.Now()
+			g = w.still(t, cfg)
+			g.dumps.Store(new(dumps.Store))
+			g.sinks = sinks(&g.cfg, g.off)
 			win := w.take(0)
-			if tt.kind == kinds.Allocs && broken { // a window that fails before, whose end is the start of the profile
-				if b := l.breakDown(t.Context(), tt.kind); b.err == nil || !strings.Contains(b.err.Error(), "this is the first") {
-					t.Errorf("the first window: %v", b.err)
-				}
-				clear(l.breakdowns)
-				var before, now debug.GCStats
-				debug.ReadGCStats(&before)
-				eventually(t, "collections", func() bool { debug.ReadGCStats(&now); return now.NumGC >= before.NumGC+10 })
+			windows := 1
+			if tt.kind == kinds.Allocs {
+				windows = 3 // the end of the first that fails is the start of the profile
 			}
-			for range 2 {
-				if tt.kind == kinds.Allocs && broken {
+			for n := range windows {
+				if n > 0 {
 					// Enough for a hundred samples, which collections publish.
 					var before, now runtime.MemStats
 					runtime.ReadMemStats(&before)
@@ -119,20 +112,19 @@ func TestFiguresNameTheirParts(t *testing.T) {
 						runtime.GC()
 					}
 				}
-				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
-				taken = len(l.breakdowns) > 0
-				clear(l.breakdowns)
-				l.furtherFiles = nil
-				at = at.Add(minute)
+				shift += minute
+				step(t, g)
 			}
-			l.store = nil
-			r := l.Status().Budgets[0].Result
-			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
-				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
+			g.dumps.Store(nil)
+			g.loop.Close()
+			for _, s := range g.sinks {
+				finish(s)
 			}
-			l.parts.Close()
+			r := g.Status().Budgets[0].Result
+			if len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken || strings.Contains(r.Reason, " profile ") != broken {
+				t.Fatalf("%s, broken %t: %d dumps, %s", sentence, broken, len(dumped), r)
+			}
 			if !broken {
-				finish(l.sinks[0])
 				continue
 			}
 			o := r.Offenders[0]
@@ -155,65 +147,18 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if !slices.ContainsFunc(d.Files, func(f dumps.File) bool { return f.Name == "cpu.pb.gz" && bytes.Equal(f.Data, win.Data) }) {
 				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
 			}
-			finish(l.sinks[0])
-			fired := <-events
-			if !strings.Contains(fired.Message, tt.largest) || len(fired.Result.Offenders) == 0 {
-				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)
+			if fired := firings(w); len(fired) != 1 {
+				t.Errorf("%s: fired %d times", tt.sentence, len(fired))
+			} else if windows == 1 && (!strings.Contains(fired[0].Message, tt.largest) || len(fired[0].Result.Offenders) == 0) {
+				t.Errorf("%s: the event says %q", tt.sentence, fired[0].Message)
 			}
-			text := l.Status().Budgets[0]
+			text := g.Status().Budgets[0]
 			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.largest) || cmp.Or(text.OffenderUnit, text.Result.Unit) != "ratio" {
 				t.Errorf("%s: the page shows %+v", tt.sentence, text)
 			}
-			slogSink(cfg.Logger, cfg.DumpDir)(fired)
 			if !strings.Contains(log.String(), tt.largest) {
 				t.Errorf("%s: the log says %s", tt.sentence, log.String())
 			}
 		}
-	}
-}
-
-// Goroutines that wait each for something else have no largest part. All of them stand in
-// functions of the runtime, which nobody can act on.
-func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
-	sorts := "goroutine\n"
-	for i := range 20 {
-		sorts += fmt.Sprintf("main.start%d;runtime.chanrecv1;runtime.chanrecv;runtime.gopark 1\n", i)
-	}
-	for _, tt := range []struct{ text, want string }{
-		{sorts, ""},
-		{sorts + "main.(*session).watch;runtime.selectgo;runtime.gopark 400\n", "main.(*session).watch"},
-		{sorts + "main.run;time.Sleep;runtime.gopark 9\n", "main.run"},
-	} {
-		var l looper
-		table, err := l.table("goroutine", decode.Source{Data: packed(folded.Must(tt.text))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := largestParts(t.Context(), table, "goroutine", "", unit.Share)
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := ""
-		if len(parts) > 0 {
-			named = parts[0].Function
-		}
-		if named != tt.want {
-			t.Errorf("%q is named, want %q", named, tt.want)
-		}
-	}
-}
-
-// What is too dear to take is not taken, and that is said.
-func TestNoPartsOfTooMany(t *testing.T) {
-	w := newWorld()
-	w.stretch = -1
-	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
-	l.parts = profiles.Taker{Goroutines: 1}
-	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
-	win := w.take(0)
-	l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], &observation{cpu: &win, facts: facts, before: &totals{}, now: &totals{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
-	r := l.Status().Budgets[0].Result
-	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.Contains(r.Reason, "what it is made of is not known: take goroutine profile: there are ") {
-		t.Errorf("%s", r)
 	}
 }

@@ -110,12 +110,6 @@ type Keep struct {
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 
-// least is the least time between two dumps of a budget that show different offenders, and
-// between two events about them.
-func (k Keep) least() time.Duration { return k.every() / 10 }
-
-func (k Keep) every() time.Duration { return cmp.Or(k.Every, 10*time.Minute) }
-
 // complete fills in the defaults, and returns all mistakes. asking is set while the
 // registry is read.
 func (c *Config) complete(asking *atomic.Bool) error {

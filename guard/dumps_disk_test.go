@@ -25,7 +25,7 @@ func TestDiskFull(t *testing.T) {
 				return store.Offer(d)
 			}
 			id := dumps.ID(fmt.Sprint(offers))
-			go running.Load().dumped(dumps.Outcome{ID: id, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			go running.Load().loop.Saved(dumps.Outcome{ID: id, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
@@ -129,8 +129,8 @@ func TestDumpsThatFailAreFew(t *testing.T) {
 		}
 		g := w.start(t, dumping(t, lines...))
 		pass(2 * minute)
-		if ok := g.Status().Windows["ok"]; ok < 5 || offers != dumpsAWindow*ok {
-			t.Errorf("%d dumps were tried in %d windows, want %d in each", offers, ok, dumpsAWindow)
+		if ok := g.Status().Windows["ok"]; ok < 5 || offers != 4*ok {
+			t.Errorf("%d dumps were tried in %d windows, want 4 in each", offers, ok)
 		}
 		g.Stop()
 	})

@@ -99,7 +99,7 @@ func TestPanicInADumpKeepsEvents(t *testing.T) {
 				panic("once")
 			}
 			g, id := running.Load(), dumps.ID(fmt.Sprint(offers))
-			go g.dumped(dumps.Outcome{ID: id})
+			go g.loop.Saved(dumps.Outcome{ID: id})
 			return id, nil
 		}
 		g := w.start(t, dumping(t, "a: fmt.Println below 5% for 1 windows", "b: fmt.Println below 6% for 1 windows"))

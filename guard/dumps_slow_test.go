@@ -30,8 +30,8 @@ func TestSlowDumpsDelayNoMeasurement(t *testing.T) {
 			offers++
 			id, g := dumps.ID(fmt.Sprint(offers)), running.Load()
 			go func() {
-				time.Sleep(dumpWait - 100*time.Millisecond)
-				g.dumped(dumps.Outcome{ID: id})
+				time.Sleep(2*second - 100*time.Millisecond)
+				g.loop.Saved(dumps.Outcome{ID: id})
 			}()
 			return id, nil
 		}

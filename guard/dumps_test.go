@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"runtime/trace"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +22,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -253,7 +250,7 @@ func TestDumpIDs(t *testing.T) {
 	}{
 		{"saved", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().dumped(dumps.Outcome{ID: "1"})
+				go running.Load().loop.Saved(dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
 		}, "1", 0},
@@ -262,13 +259,13 @@ func TestDumpIDs(t *testing.T) {
 		}, "", 0},
 		{"failed on the disk", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().dumped(dumps.Outcome{ID: "1", Err: syscall.ENOSPC})
+				go running.Load().loop.Saved(dumps.Outcome{ID: "1", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
 		{"the disk hangs", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil }
-		}, "", dumpWait},
+		}, "", 2 * second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -334,7 +331,7 @@ func TestDumpMarks(t *testing.T) {
 			s := steps[now]
 			got[now] = d.Mark
 			id := dumps.ID(fmt.Sprint(now))
-			go running.Load().dumped(dumps.Outcome{ID: id, Err: s.err})
+			go running.Load().loop.Saved(dumps.Outcome{ID: id, Err: s.err})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
@@ -348,39 +345,6 @@ func TestDumpMarks(t *testing.T) {
 		}
 		g.Stop()
 	})
-}
-
-// The last dump that was saved is named, and however many there were, not all of them are
-// remembered.
-func TestLastDump(t *testing.T) {
-	w := newWorld()
-	ids := 0
-	w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { ids++; return dumps.ID(fmt.Sprint(ids)), nil }
-	l := w.still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
-	l.store = new(dumps.Store)
-	e, at, win := l.budgets.entries[0], time.Now(), w.take(0)
-	for i := range 400 {
-		at = at.Add(time.Hour)
-		l.dump(&judgement{entry: e, end: at, profile: decode.Source{Data: []byte("x")}}, nil, &win)
-		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(ids))}
-		if i%50 == 49 {
-			outcome.Err = syscall.EIO
-		}
-		l.dumped(outcome)
-		var n Event
-		n.Time = at
-		l.nameDump(&n, e)
-		want := fmt.Sprint(ids)
-		if outcome.Err != nil {
-			want = fmt.Sprint(ids - 1)
-		}
-		if status := l.Status().Budgets[0].Dump; status != want || outcome.Err == nil && n.Dump != want {
-			t.Fatalf("window %d: an event would name %q, the status names %q, want %q", i, n.Dump, status, want)
-		}
-	}
-	if n := len(l.offered); ids != 400 || n > maxOffered {
-		t.Errorf("of %d dumps %d are remembered, want at most %d", ids, n, maxOffered)
-	}
 }
 
 func TestFlightRecorder(t *testing.T) {
@@ -417,81 +381,6 @@ func TestFlightRecorder(t *testing.T) {
 	}
 }
 
-// recorderFunc is a recorder that is always enabled.
-type recorderFunc func(io.Writer) (int64, error)
-
-func (recorderFunc) Enabled() bool                        { return true }
-func (f recorderFunc) WriteTo(w io.Writer) (int64, error) { return f(w) }
-
-// A recorder that has an error costs the dump its trace, and is asked again for the next.
-func TestFlightRecorderHasError(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-		calls := 0
-		cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) {
-			if calls++; calls == 1 {
-				return 0, errors.New("call to WriteTo already in progress")
-			}
-			n, err := to.Write([]byte("trace"))
-			return int64(n), err
-		})
-		l := w.still(t, cfg)
-		if files := l.further(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
-			t.Error("there is a trace, but the recorder has failed")
-		}
-		if s := l.Status(); !strings.Contains(s.Reason, "in progress") {
-			t.Errorf("status %s: %s, want the error", s.State, s.Reason)
-		}
-		l.furtherFiles = nil
-		if files := l.further(); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
-			t.Errorf("no trace in %v after the recorder has recovered", files)
-		}
-		if s := l.Status(); s.Reason != "" {
-			t.Errorf("status %s: %s, want none", s.State, s.Reason)
-		}
-	})
-}
-
-// A recorder that panics, hangs or writes without end costs the dumps their traces, and nothing
-// else. It is not called again.
-func TestFlightRecorderFails(t *testing.T) {
-	var release chan struct{}
-	for _, tt := range []struct {
-		say   string
-		write recorderFunc
-	}{
-		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
-		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
-		{"has not returned within 1s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
-		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
-		{"writes more than", func(w io.Writer) (int64, error) {
-			n, err := w.Write(make([]byte, 200<<20))
-			return int64(n), err
-		}},
-	} {
-		t.Run(tt.say, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				release = make(chan struct{})
-				defer close(release)
-				var calls atomic.Int32
-				cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-				cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
-				l := w.still(t, cfg)
-				for range 2 {
-					l.furtherFiles = nil
-					if files := l.further(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
-						t.Error("there is a trace")
-					}
-					time.Sleep(5 * second)
-				}
-				if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
-					t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)
-				}
-			})
-		})
-	}
-}
-
 // A host whose recorder is optional hands on a nil pointer, which is no nil interface.
 func TestFlightRecorderNil(t *testing.T) {
 	var rec *trace.FlightRecorder
@@ -507,27 +396,27 @@ func TestDumpsOfOneKind(t *testing.T) {
 	noLeaks(t)
 	w := newWorld()
 	w.stretch = -1
-	l := w.still(t, Config{Budgets: budget.Must(
+	g := w.still(t, Config{Budgets: budget.Must(
 		"a: no function above 1B of heap for 1 windows", "b: no function above 2B of heap for 1 windows",
 	)})
 	kinds := map[string]string{}
-	l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+	w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 		p, err := profile.ParseData(d.Files[0].Data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kinds[d.Name] = p.PeriodType.Type
-		go l.dumped(dumps.Outcome{ID: dumps.ID(d.Name)})
+		go g.loop.Saved(dumps.Outcome{ID: dumps.ID(d.Name)})
 		return dumps.ID(d.Name), nil
 	}
-	l.dumps.Store(new(dumps.Store))
+	g.dumps.Store(new(dumps.Store))
 	for range 50 {
 		held = append(held, make([]byte, 1<<20))
 	}
 	defer func() { held = nil }()
 	runtime.GC() // the heap profile is as of the last
 	runtime.GC()
-	l.takeWindow(t.Context(), false)
+	step(t, g)
 	if kinds["a"] != "space" || kinds["b"] != "space" {
 		t.Errorf("kinds of the dumps %q, want two of space", kinds)
 	}
@@ -545,16 +434,16 @@ func TestNoDumpOfLostWindows(t *testing.T) {
 				win.Outcome = outcome
 				return win
 			}
-			l := w.still(t, Config{Budgets: budget.Must("p: process below 0.1 cores for 1 windows")})
+			g := w.still(t, Config{Budgets: budget.Must("p: process below 0.1 cores for 1 windows")})
 			offered := 0
-			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+			w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				offered++
-				go l.dumped(dumps.Outcome{ID: "1"})
+				go g.loop.Saved(dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
-			l.dumps.Store(new(dumps.Store))
-			l.takeWindow(t.Context(), false)
-			if s := l.Status().Budgets[0]; s.State != StateFiring || offered != 0 != (outcome == profiler.OK) {
+			g.dumps.Store(new(dumps.Store))
+			step(t, g)
+			if s := g.Status().Budgets[0]; s.State != StateFiring || offered != 0 != (outcome == profiler.OK) {
 				t.Errorf("%s: %s, %d dumps", outcome, s.State, offered)
 			}
 		})

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/log/embedded"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -330,13 +329,13 @@ func TestFault_55_Callback(t *testing.T) {
 func TestSlogLineIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		e := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative except encoding/json when process above 0.1 cores")}).budgets.entries[0]
-		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Value: 0.4312, Limit: 0.2, Reason: "regexp.compile at 43.12%, surely above 35.10% (412 samples)", Offenders: []budget.Offender{{
+		r := budget.Result{Budget: e.Of, Verdict: budget.Fail, Value: 0.4312, Limit: 0.2, Reason: "regexp.compile at 43.12%, surely above 35.10% (412 samples)", Offenders: []budget.Offender{{
 			Frame: budget.Frame{Function: "regexp.compile", File: "/usr/local/go/src/regexp/regexp.go", Line: 168},
 			Blame: budget.Frame{Function: "example.com/shop/internal/orders.(*Service).Validate", File: "/home/ci/shop/internal/orders/service.go", Line: 39},
 		}}}
 		var b bytes.Buffer
 		slogSink(slog.New(slog.NewTextHandler(&b, nil)), "/var/lib/shop/profiles")(Event{
-			Name: EventFiring, Budget: e.Name, Result: r, Message: e.broken(alert.Fired, &r), Dump: "20261127T155400.000-7f3a-cpu", Dumped: time.Now(),
+			Name: EventFiring, Budget: e.Name, Result: r, Message: "budget " + e.Name + " is broken: at 43.12%, limit 20%; offender " + r.Offenders[0].String(), Dump: "20261127T155400.000-7f3a-cpu", Dumped: time.Now(),
 		})
 		line := b.String()
 		at := -1

@@ -77,7 +77,7 @@ func TestWhatAddsUp(t *testing.T) {
 		"fmt below 5% of goroutine":            false,
 		"no function above 0.1 cores of mutex": false,
 	} {
-		if got := entryOf(sentence).rule.AddsUp(); got != want {
+		if got := entryOf(sentence).Rule.AddsUp(); got != want {
 			t.Errorf("%s: adds up %t, want %t", sentence, got, want)
 		}
 	}

@@ -1,10 +1,10 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -17,27 +17,26 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/loop"
 )
 
 // A Guard watches the process that it runs in. Make one with [Start]. All
 // methods are safe for concurrent use, and on a nil Guard.
 type Guard struct {
-	cfg      Config
-	seams    seams
-	started  time.Time
-	where    string // the caller of Start, for the error of a second Start
-	module   string
-	build    Build
-	baseline *decode.Table
+	cfg     Config
+	seams   seams
+	started time.Time
+	where   string // the caller of Start, for the error of a second Start
+	module  string
+	build   Build
 
 	active context.Context // until Stop
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
 	stop   sync.Once
 
+	loop    *loop.Loop
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
 	metrics *collector
@@ -50,21 +49,14 @@ type Guard struct {
 	asking  atomic.Bool // Start or SetBudgets reads the registry, which may hang
 
 	mu      sync.Mutex
-	budgets *budgets // the budgets in force; only the loop judges by them
+	budgets *budgets // in force
 	status  Status   // all but Budgets
 	faults  faults
-	// offered are the last dumps, the oldest first. Only dumps.go writes it.
-	offered []*dump
 }
 
 // seams are the functions that tests replace.
 type seams struct {
-	capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
-	snap    func() process.Snapshot
-	random  func() float64
-	linked  func(yield func(name string) bool) error
-	profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
-	offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
+	loop.Process
 	compile func(cfg *Config, old *budgets) (*budgets, error)
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
@@ -95,16 +87,7 @@ var running atomic.Pointer[Guard]
 // a metric, an event and a part of [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
-	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{
-		capture: profiler.Process().Capture,
-		snap:    process.Read,
-		random:  rand.Float64,
-		linked:  process.Functions,
-		profile: (*profiles.Taker).Take,
-		offer:   (*dumps.Store).Offer,
-		compile: newBudgets,
-		openDir: dumps.Open,
-	})
+	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{loop.ThisProcess(), newBudgets, dumps.Open})
 	if err != nil {
 		return nil, fmt.Errorf("guard.Start: %w", err)
 	}
@@ -112,25 +95,8 @@ func Start(cfg Config) (*Guard, error) {
 }
 
 func start(cfg Config, where string, s seams) (*Guard, error) {
-	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, done: make(chan struct{})}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{GoVersion: runtime.Version()}
-	}
-	g.module, g.build = info.Main.Path, buildOf(info)
-	err := g.cfg.complete(&g.asking)
+	g, err := newGuard(cfg, where, s)
 	if err != nil {
-		return nil, err
-	}
-	if g.cfg.Baseline != nil { // a copy, because the caller may change it later, and even Profile.Write does
-		if g.baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
-			return nil, fmt.Errorf("Baseline: %w", err)
-		}
-		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which asks whether there is a valid one
-	}
-	g.metrics = &collector{g.Collect}
-	g.status = newStatus(g.started, g.cfg.DumpDir != "")
-	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
 	for !running.CompareAndSwap(nil, g) {
@@ -154,8 +120,41 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 		// This goroutine has inherited the labels of the caller of Start.
 		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		g.loop(ctx)
+		g.loop.Run(ctx)
 	}()
+	return g, nil
+}
+
+// newGuard makes a guard that has not started.
+func newGuard(cfg Config, where string, s seams) (*Guard, error) {
+	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, done: make(chan struct{})}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
+	}
+	g.module, g.build = info.Main.Path, buildOf(info)
+	err := g.cfg.complete(&g.asking)
+	if err != nil {
+		return nil, err
+	}
+	var baseline *decode.Table
+	if g.cfg.Baseline != nil { // a copy, because the caller may change it later, and even Profile.Write does
+		if baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
+			return nil, fmt.Errorf("Baseline: %w", err)
+		}
+		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which asks whether there is a valid one
+	}
+	g.metrics = &collector{g.Collect}
+	g.status = newStatus(g.started, g.cfg.DumpDir != "")
+	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
+		return nil, err
+	}
+	g.loop = loop.New(loop.Config{
+		Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module, Baseline: baseline, BaselineWork: g.cfg.BaselineWork,
+		Keep: loop.Keep{Every: cmp.Or(g.cfg.Keep.Every, 10*time.Minute)}, Trace: g.cfg.Trace,
+		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer),
+		Process: s.Process, Host: g.host(),
+	})
 	return g, nil
 }
 
@@ -179,7 +178,7 @@ func (g *Guard) shutDown() {
 	g.cancel()
 	await(ctx, g.done)
 	deadline, _ := ctx.Deadline()
-	_ = foreign(time.Until(deadline), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
+	_ = foreign.Within(time.Until(deadline), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
 	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,9 +1,12 @@
 package guard
 
 import (
+	"context"
 	"net/http"
 	"os"
+	"time"
 
+	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/web"
 )
 
@@ -75,7 +78,9 @@ func (g *Guard) Handler() http.Handler {
 			Budgets: func() string { return g.inForce().set.String() + "\n" },
 			Dumps:   g.dumps.Load,
 			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
-			Capture: g.seams.capture, Running: g.active,
+			Capture: func(ctx context.Context, d time.Duration) (profiler.Window, error) {
+				return g.seams.Source.Capture(ctx, d)
+			}, Running: g.active,
 			Panicked: func() { g.notePanic("page") },
 		})
 	})

@@ -23,7 +23,7 @@ import (
 	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
-	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -76,14 +76,14 @@ func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
-	broken.Offender = &fires.Offenders[0]
-	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
-	broken.Proven, broken.Evidence = budget.Fail, 1.5
-	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
+	broken.status.Offender = &fires.Offenders[0]
+	broken.status.Since, broken.status.Samples, broken.status.Hits = at, 2700, 1890
+	broken.status.Proven, broken.status.Evidence = budget.Fail, 1.5
+	broken.status.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.NoData, budget.Result{})
-	strange.Since, strange.Warning = at, "no function"
+	strange.status.Since, strange.status.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
-	broken.Dump, broken.Dumped = "profguard-x", at
+	broken.status.Dump, broken.status.Dumped = "profguard-x", at
 	g.module = ""
 	g.cfg.Every = time.Minute
 	g.status = Status{
@@ -130,7 +130,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s, offender %q: accepted by %q, want %q", test.sentence, test.offender, s.Accept, test.want)
 		}
 		var log strings.Builder
-		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: EventFiring, Budget: e.Name, Result: e.Result})
+		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: EventFiring, Budget: e.Name, Result: e.status.Result})
 		_, accept, ok := strings.Cut(log.String(), " accept=") // the last of the line
 		except, err := strconv.Unquote(strings.TrimSpace(accept))
 		if ok != (test.want != "") || ok && (err != nil || !strings.Contains(test.want, strings.TrimPrefix(except, "except "))) {
@@ -151,7 +151,7 @@ func TestAccept(t *testing.T) {
 // status.txt has what a reader of the page without its script wants to know.
 func TestStatusText(t *testing.T) {
 	e := standingOf("x: no function above 20% cumulative", alert.Firing, offendedBy("fmt.Println"))
-	e.Warning = "of something"
+	e.status.Warning = "of something"
 	got := webtest.Body(t, webtest.Ask(stillGuard(t, nil, e).Handler(), "GET", "/status.txt"))
 	at := 0
 	for _, want := range []string{"guard: running\n", "\nfiring: FAIL x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println\n"} {
@@ -239,8 +239,8 @@ func TestHistory(t *testing.T) {
 	e := standingOf("goroutines below 5000", alert.NoData, budget.Result{})
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
-		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		g.add(&judgement{finding: &judge.Finding{}, lost: true, entry: e, result: r, end: time.Now()})
+		r := budget.Result{Budget: e.Of, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
+		g.judged([]loop.Change{{Verdict: loop.Verdict{Of: e.Budget, Result: r}}})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

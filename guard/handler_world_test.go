@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/check"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -17,8 +18,11 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 	t.Helper()
 	g := &Guard{
 		module: "example.com/shop", done: make(chan struct{}), active: context.Background(), cancel: func() {},
-		seams:   seams{capture: capture},
-		budgets: &budgets{entries: entries},
+		seams:   seams{Process: loop.Process{Source: source(capture)}},
+		budgets: &budgets{entries: entries, of: map[*loop.Budget]*entry{}},
+	}
+	for _, e := range entries {
+		g.budgets.of[e.Budget] = e
 	}
 	g.status = Status{State: Running, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
 	return g
@@ -26,20 +30,26 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 
 // entryOf is a budget of which nothing is known yet.
 func entryOf(sentence string) *entry {
-	set := budget.Must(sentence)
-	rules, err := set.Rules()
+	p, err := newBudgets(&Config{Budgets: budget.Must(sentence), Every: minute, Window: 10 * second}, nil)
 	if err != nil {
 		panic(err)
 	}
-	return newEntry(&set[0], &rules[0])
+	return p.entries[0]
+}
+
+// A source is the function that takes its windows.
+type source func(context.Context, time.Duration) (profiler.Window, error)
+
+func (s source) Capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
+	return s(ctx, d)
 }
 
 // standingOf is a budget's standing after one result.
 func standingOf(sentence string, state alert.State, r budget.Result) *entry {
 	e := entryOf(sentence)
-	r.Budget = e.Budget
-	e.alert.State, e.Result, e.Accept = state, r, check.Accepting(&r, 1)
-	e.Verdicts[r.Verdict.String()] = 1
+	r.Budget = e.Of
+	e.alert.State, e.status.Result, e.status.Accept = state, r, check.Accepting(&r, 1)
+	e.status.Verdicts[r.Verdict.String()] = 1
 	return e
 }
 

@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/loop"
 )
 
 // What a host may do to a guard, and what was seen to kill, brick or mute it.
@@ -121,19 +120,6 @@ func TestCallbackEndsItsGoroutine(t *testing.T) {
 	}
 }
 
-func TestCounterEndsItsGoroutine(t *testing.T) {
-	noLeaks(t)
-	w := newWorkCounters(map[string]func() float64{
-		"a": func() float64 { return 1 },
-		"b": func() float64 { runtime.Goexit(); return 0 },
-	}, nil)
-	for range 3 {
-		if got := w.now(); got["a"].n != 1 || !strings.Contains(got["b"].why, "goroutine") {
-			t.Fatalf("the counters say %v", got)
-		}
-	}
-}
-
 // A counter that hangs for minutes and then returns has not used CPU for so long.
 func TestHangingCounterCostsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
@@ -152,29 +138,6 @@ func TestHangingCounterCostsNothing(t *testing.T) {
 			t.Errorf("%s after %v of CPU: %s", s.State, s.CPU, s.Reason)
 		}
 		g.Stop()
-	})
-}
-
-// Counters that hang cost one bound, once, and not the answer of one that does not.
-func TestCountersHang(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *world) {
-		let := make(chan struct{})
-		read := map[string]func() float64{"z": func() float64 { return 1 }}
-		for i := range 20 {
-			read[fmt.Sprint("hangs ", i)] = func() float64 { <-let; return 0 }
-		}
-		w := newWorkCounters(read, nil)
-		for _, want := range []time.Duration{callTimeout, 0} {
-			began := time.Now()
-			got := w.now()
-			if d := time.Since(began); d != want {
-				t.Errorf("20 counters that hang took %v, want %v", d, want)
-			}
-			if got["z"].n != 1 || got["hangs 7"].why == "" {
-				t.Errorf("the counters say %v", got)
-			}
-		}
-		close(let)
 	})
 }
 
@@ -201,11 +164,10 @@ func TestBodyIsNotRead(t *testing.T) {
 }
 
 func TestStateAfterStop(t *testing.T) {
-	l := &looper{Guard: &Guard{}}
-	l.status.State = Stopped
-	l.account(0, &l.last)
-	if l.status.State != Stopped {
-		t.Errorf("a window that ends after Stop makes the guard %q", l.status.State)
+	g := &Guard{status: Status{State: Stopped}}
+	g.spent(loop.Cost{})
+	if g.status.State != Stopped {
+		t.Errorf("a window that ends after Stop makes the guard %q", g.status.State)
 	}
 }
 
@@ -222,26 +184,27 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 	w := newWorld()
 	tests := []struct {
 		name  string
-		panic func(l *looper)
+		panic func(g *Guard)
 	}{
-		{"apply", func(l *looper) {
-			l.budgets.entries[0].Verdicts = nil
-			l.apply(t.Context(), []*judgement{{entry: l.budgets.entries[0], end: time.Now()}}, nil)
+		{"judged", func(g *Guard) {
+			e := g.budgets.entries[0]
+			e.status.Verdicts = nil
+			g.judged([]loop.Change{{Verdict: loop.Verdict{Of: e.Budget}}})
 		}},
-		{"publish", func(l *looper) {
-			l.status.Windows = nil
-			l.publish(&profiler.Window{}, 0, true, false, &process.Figures{}, &process.Figures{}, &process.Snapshot{})
+		{"measured", func(g *Guard) {
+			g.status.Windows = nil
+			g.measured(&loop.Measurement{Tried: true})
 		}},
 	}
 	for _, tt := range tests {
-		l := w.still(t, Config{Budgets: simple})
-		if err := call(func() { tt.panic(l) }); err == nil {
+		g := w.still(t, Config{Budgets: simple})
+		if err := foreign.Call(func() { tt.panic(g) }); err == nil {
 			t.Errorf("%s: no panic, so the test proves nothing", tt.name)
 		}
-		if !l.mu.TryLock() {
+		if !g.mu.TryLock() {
 			t.Fatalf("%s: the lock is held for ever", tt.name)
 		}
-		l.mu.Unlock()
+		g.mu.Unlock()
 	}
 }
 
@@ -258,15 +221,15 @@ func (w hostWriter) Write([]byte) (int, error) { panic(w.with) }
 func TestFault_55_WriterPanics(t *testing.T) {
 	for _, with := range []any{http.ErrAbortHandler, "no room", errors.ErrUnsupported} {
 		w := newWorld()
-		l := w.still(t, Config{Budgets: simple})
+		g := w.still(t, Config{Budgets: simple})
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Host = "localhost"
 		var got any
 		func() {
 			defer func() { got = recover() }()
-			l.Handler().ServeHTTP(hostWriter{httptest.NewRecorder(), with}, r)
+			g.Handler().ServeHTTP(hostWriter{httptest.NewRecorder(), with}, r)
 		}()
-		passed, counted := got == http.ErrAbortHandler, l.Status().Panics["page"]
+		passed, counted := got == http.ErrAbortHandler, g.Status().Panics["page"]
 		if abort := with == http.ErrAbortHandler; passed != abort || (counted == 0) != abort || got != nil && !passed {
 			t.Errorf("a writer that panics with %v: the server sees %v, %d panics are counted", with, got, counted)
 		}

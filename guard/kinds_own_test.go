@@ -24,64 +24,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/process"
 )
-
-const (
-	oursLoop   = "github.com/profguard/profguard/guard.start.func2;github.com/profguard/profguard/guard.(*Guard).loop;"
-	oursSink   = "github.com/profguard/profguard/guard.(*sink).run;"
-	oursCall   = "github.com/profguard/profguard/guard.call;github.com/profguard/profguard/guard.(*sink).run.func2;"
-	writesThem = "runtime/pprof.profileWriter;compress/flate.NewWriter"
-)
-
-// TestOwnAllocationsAreNotJudged is about a host that only computes, and one that
-// allocates.
-func TestOwnAllocationsAreNotJudged(t *testing.T) {
-	ours := writesThem + " 600 600000000\n" + // what the guard itself does in some minutes
-		oursLoop + "github.com/profguard/profguard/guard.(*looper).judge 400 400000000\n"
-	for _, test := range []struct {
-		name, kind, text string
-		verdict          budget.Verdict
-		offender         string
-	}{
-		{"computes", "allocs", ours + "main.main;main.work 1 1024\n", budget.Inconclusive, ""},
-		{"allocates", "allocs", ours + "main.main;main.work;main.copy 60000 6000000000\nmain.main;main.work;main.parse 40000 4000000000\n", budget.Fail, "main.copy"},
-		{"a callback allocates", "allocs", ours + oursSink + oursCall + "main.onEvent;main.format 60000 6000000000\n", budget.Fail, "main.format"},
-		{"the guard reads a counter", "allocs", ours + "github.com/profguard/profguard/guard.foreignResult.func1;github.com/profguard/profguard/guard.call;" +
-			"github.com/profguard/profguard/guard.(*source).ask.func1;prometheus.Gather 60000 6000000000\n", budget.Inconclusive, ""},
-		{"the guard waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\n" + oursLoop + "runtime.selectgo 9000 9000s\n", budget.Inconclusive, ""},
-		{"the host waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\nmain.main;main.work;main.wait;sync.(*Mutex).Lock 9000 9000s\n", budget.Fail, "main.wait"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var l looper
-			table, err := l.table(test.kind, decode.Source{Data: packed(folded.Must(test.kind + " 10s\n" + test.text))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			limit := map[string]string{"allocs": "30%", "block": "30 cores"}[test.kind]
-			set := budget.Must("no function above " + limit + " of " + test.kind)
-			rules, err := set.Rules()
-			if err != nil {
-				t.Fatal(err)
-			}
-			j := judge.New(rules)
-			findings, err := j.Table(t.Context(), table, judge.Facts{Kind: test.kind})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := set[0].Result(findings[0])
-			offender := ""
-			if len(r.Offenders) > 0 {
-				offender = r.Offenders[0].Function
-			}
-			if r.Verdict != test.verdict || offender != test.offender {
-				t.Errorf("%s", r)
-			}
-		})
-	}
-}
 
 // TestOwnAllocationsOfWindows is the same with the real profiler. What it writes
 // takes a megabyte or two a window, of which one allocation in 512 KiB is seen.
@@ -157,49 +100,13 @@ func TestOwnAllocationsAreNotCounted(t *testing.T) {
 	}
 }
 
-// TestProfileAllocations measures what a CPU profile allocates, which cannot be told from what the
-// host allocates meanwhile.
-func TestProfileAllocations(t *testing.T) {
-	needProfiler(t)
-	var data bytes.Buffer
-	before := process.Read()
-	if err := pprof.StartCPUProfile(&data); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(200 * time.Millisecond)
-	pprof.StopCPUProfile()
-	after := process.Read()
-	used := allocationsOf(&before, &after)
-	t.Logf("%.0f bytes in %.0f objects", used.bytes, used.objects)
-	if used.bytes < sliceBytes/2 || used.bytes > 2*sliceBytes {
-		t.Errorf("a profile allocates %.0f bytes, want some %.0f", used.bytes, sliceBytes)
-	}
-}
-
-// What a host allocates beside the guard's own work stays the host's.
-func TestHeapMeter(t *testing.T) {
-	at := func(seconds time.Duration, bytes, objects int64) *process.Snapshot {
-		return &process.Snapshot{At: time.Unix(0, 0).Add(seconds * time.Second), Allocated: bytes, Allocations: objects}
-	}
-	m := heapMeter{rested: *at(0, 0, 0)}
-	m.begin(at(10, 1000, 100))                  // 100 bytes a second
-	m.add(at(10, 1000, 100), at(12, 5000, 110)) // of which 200 are the host's, and fewer objects than it usually has
-	if want := (allocations{3800, 0}); m.own != want {
-		t.Errorf("%v, want %v", m.own, want)
-	}
-	m.addProfile(2)
-	if want := (allocations{3800 + 2*sliceBytes, 2 * sliceObjects}); m.own != want {
-		t.Errorf("%v, want %v", m.own, want)
-	}
-}
-
 // What a go statement of profguard starts is known as its own, so that no sample of such a
 // goroutine is taken for the program's: a function that is renamed is not forgotten. Check
 // runs work of a test on its goroutines.
 func TestOwnGoroutinesAreKnown(t *testing.T) {
 	started := 0
-	for _, path := range []string{"guard", "budget", "internal/alert", "internal/charge", "internal/decode", "internal/dumps", "internal/evidence",
-		"internal/judge", "internal/process", "internal/profiler", "internal/profiles", "internal/web"} {
+	for _, path := range []string{"guard", "budget", "internal/alert", "internal/charge", "internal/decode", "internal/dumps", "internal/evidence", "internal/foreign",
+		"internal/judge", "internal/loop", "internal/process", "internal/profiler", "internal/profiles", "internal/web"} {
 		dir := "../" + path
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
@@ -279,7 +186,7 @@ func receiver(f *ast.FuncDecl) string {
 
 // hosts is the root of the goroutines on which the guard calls the program: its callbacks,
 // counters and registry.
-const hosts = "guard.foreignResult.func1"
+const hosts = "internal/foreign.Start.func1"
 
 // aloneVar says that a test runs in a process of its own.
 const aloneVar = "PROFGUARD_TEST_ALONE"
@@ -351,7 +258,7 @@ func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 		t.Fatal(err)
 	}
 	for _, stack := range ownStacks(charge.WithoutOwn(table)) {
-		if host := stack[0] == hosts && slices.Contains(stack, "guard.call"); !host {
+		if host := stack[0] == hosts && slices.Contains(stack, "internal/foreign.Call"); !host {
 			left = append(left, strings.Join(stack, ";"))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -17,9 +16,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
-	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/profiles"
 )
 
 var sinkOfBytes atomic.Pointer[[]byte]
@@ -205,64 +201,5 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	}
 	if own < 5 {
 		t.Errorf("only %d functions of the guard were seen: the test proves little", own)
-	}
-}
-
-// allocsTaker takes allocation profiles. The sampling is put back when the test ends.
-func allocsTaker(t *testing.T) *kindTaker {
-	t.Helper()
-	rate := runtime.MemProfileRate
-	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string]decode.Source{}}
-	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
-	return k
-}
-
-// A window that ends without a profile takes its work along, because the next window has its
-// own only. While no collection has ended, the next window covers this one, too.
-func TestKindWorkOfWindowsWithoutProfile(t *testing.T) {
-	rate := runtime.MemProfileRate
-	k := allocsTaker(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	at := func(n float64) readings { return readings{"request": {n: n}} }
-	for _, tt := range []struct {
-		collect  bool
-		rate     int
-		requests float64 // so far
-		want     string  // of the error
-		work     float64
-	}{
-		{true, rate, 100, "this is the first", 0},
-		{true, 2 * rate, 1100, "its sampling was one in", 0},
-		{true, 2 * rate, 1600, "", 500},
-		{false, 2 * rate, 1700, "garbage collections", 0},
-		{true, 2 * rate, 1900, "", 300},
-	} {
-		if tt.collect {
-			runtime.GC() // which publishes what was allocated
-		}
-		runtime.MemProfileRate = tt.rate
-		var facts judge.Facts
-		_, err := k.take("allocs", at(tt.requests), &facts)
-		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) || tt.want == "" && (err != nil || facts.Work["request"] != tt.work) {
-			t.Errorf("at %v requests: work %v, %v; want %v, %q", tt.requests, facts.Work, err, tt.work, tt.want)
-		}
-	}
-}
-
-// A profile that cannot be taken says why, and begins when it can: also after one
-// that had begun.
-func TestKindBeginsAgain(t *testing.T) {
-	rate := runtime.MemProfileRate
-	k := allocsTaker(t)
-	const off, first = "runtime.MemProfileRate is 0", "this is the first"
-	for n, want := range []string{off, first, "", "", off, off, first, ""} {
-		runtime.MemProfileRate = rate
-		if want == off {
-			runtime.MemProfileRate = 0
-		}
-		runtime.GC() // which publishes what was allocated
-		if _, err := k.take("allocs", nil, new(judge.Facts)); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("window %d: %v, want %q", n, err, want)
-		}
 	}
 }

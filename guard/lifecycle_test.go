@@ -34,8 +34,8 @@ func TestFault_51_ManyStartsAndStops(t *testing.T) {
 	var beside, started atomic.Int64
 	var last atomic.Pointer[Guard]
 	s := w.seams()
-	random := s.random
-	s.random = func() float64 { // which a loop begins with
+	random := s.Random
+	s.Random = func() float64 { // which a loop begins with
 		if g := running.Load(); g != nil {
 			if before := last.Swap(g); before != nil && before != g {
 				select {
@@ -128,12 +128,12 @@ func real(t *testing.T, w *world, cfg Config) *Guard {
 	t.Helper()
 	needProfiler(t)
 	s := w.seams()
-	s.capture = func(c ctx, d time.Duration) (profiler.Window, error) {
+	s.Source = source(func(c ctx, d time.Duration) (profiler.Window, error) {
 		w.mu.Lock()
 		w.starts = append(w.starts, w.since())
 		w.mu.Unlock()
 		return profiler.Process().Capture(c, d)
-	}
+	})
 	g, err := start(w.quiet(cfg), "a test", s)
 	if err != nil {
 		t.Fatal(err)

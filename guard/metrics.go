@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
 )
@@ -68,7 +69,7 @@ func (g *Guard) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	// The registry may wrap this collector, and then a panic would end the process.
-	if err := recovered(func() { g.collect(ch) }); err != nil {
+	if err := foreign.Recovered(func() { g.collect(ch) }); err != nil {
 		g.notePanic("metrics")
 	}
 }

@@ -47,27 +47,26 @@ func withoutDiffering(text string) string {
 const openMetrics = "application/openmetrics-text;version=1.0.0"
 
 // eventful is a guard with a bit of everything to show.
-func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
+func eventful(t *testing.T, w *world) (*Guard, *prometheus.Registry) {
 	t.Helper()
 	w.take = story("bxb")
 	w.stretch = -1 // windows take no time
 	w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 		return dumps.ID("profguard-dump-" + d.Name), nil // and of only one more is heard
 	}
-	l := w.still(t, Config{Every: 10 * second, Window: 10 * second, Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
-	l.dumps.Store(new(dumps.Store))
+	g := w.still(t, Config{Every: 10 * second, Window: 10 * second, Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
+	g.dumps.Store(new(dumps.Store))
 	for range 3 {
 		time.Sleep(10 * second)
-		l.began = time.Now()
-		l.takeWindow(t.Context(), false)
-		l.dumped(dumps.Outcome{ID: "profguard-dump-prints"})
+		step(t, g)
+		g.loop.Saved(dumps.Outcome{ID: "profguard-dump-prints"})
 	}
-	l.dumps.Store(nil)
+	g.dumps.Store(nil)
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(l.Guard); err != nil {
+	if err := registry.Register(g); err != nil {
 		t.Fatal(err)
 	}
-	return l, registry
+	return g, registry
 }
 
 func TestExposition(t *testing.T) {
@@ -159,29 +158,28 @@ func TestOffenderSeries(t *testing.T) {
 		}
 		w.linked, w.stretch = []string{"regexp.compile", "main.list"}, -1
 		registry := prometheus.NewPedanticRegistry()
-		l := w.still(t, Config{Registerer: registry, Every: minute, Window: 10 * second,
+		g := w.still(t, Config{Registerer: registry, Every: minute, Window: 10 * second,
 			Budgets: budget.Must("x: /^(regexp.compile|main.list)$/ below 20% for 2 windows")})
-		if err := registry.Register(l.Guard); err != nil {
+		if err := registry.Register(g); err != nil {
 			t.Fatal(err)
 		}
 		compile := `{blame_file="shop/order.go:39",blame_function="main.order",budget="x",file="regexp/regexp.go:168",function="regexp.compile"} 1`
 		list := `{blame_file="shop/list.go:12",blame_function="main.list",budget="x",file="shop/list.go:12",function="main.list"} 1`
-		for n, step := range []struct {
+		for n, next := range []struct {
 			window rune
 			want   string
 		}{{'A', ""}, {'A', compile}, {'g', compile}, {'B', list}, {'g', list}, {'g', ""}} {
 			time.Sleep(minute)
-			w.take = func(int) profiler.Window { return windows[step.window] }
-			l.began = time.Now()
-			l.takeWindow(t.Context(), false)
+			w.take = func(int) profiler.Window { return windows[next.window] }
+			step(t, g)
 			var got []string
 			for line := range strings.Lines(scrape(t, registry, "text/plain")) {
 				if series, ok := strings.CutPrefix(line, "profguard_budget_offender_info"); ok {
 					got = append(got, strings.TrimSpace(series))
 				}
 			}
-			if strings.Join(got, "\n") != step.want {
-				t.Errorf("after window %d, %c: expected %q, found %q", n+1, step.window, step.want, got)
+			if strings.Join(got, "\n") != next.want {
+				t.Errorf("after window %d, %c: expected %q, found %q", n+1, next.window, next.want, got)
 			}
 		}
 	})
@@ -273,19 +271,19 @@ func TestFault_26_RegistryBlocks(t *testing.T) {
 func TestFault_27_CollectorPanics(t *testing.T) {
 	noLeaks(t)
 	w := newWorld()
-	l := w.still(t, Config{Budgets: simple})
+	g := w.still(t, Config{Budgets: simple})
 	registry := prometheus.NewRegistry()
 	// In a wrapped collector the panic would end the process.
-	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(l.Guard); err != nil {
+	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(g); err != nil {
 		t.Fatal(err)
 	}
-	before := l.budgets
-	l.budgets = nil
+	before := g.budgets
+	g.budgets = nil
 	if _, err := registry.Gather(); err != nil {
 		t.Logf("gather: %v", err)
 	}
-	l.budgets = before
-	if n := l.Status().Panics["metrics"]; n != 1 {
+	g.budgets = before
+	if n := g.Status().Panics["metrics"]; n != 1 {
 		t.Errorf("%d panics counted, want 1", n)
 	}
 	if text := scrape(t, registry, "text/plain"); !strings.Contains(text, `app_profguard_panics_total{part="metrics"} 1`) {
@@ -303,14 +301,14 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": long + "a"}},
 		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": long + "b"}},
 	}
-	l := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
-	l.cfg.Budgets = set // if a sentence like that is ever accepted
+	g := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
+	g.cfg.Budgets = set // if a sentence like that is ever accepted
 	var err error
-	if l.budgets, err = newBudgets(&l.cfg, nil); err != nil {
+	if g.budgets, err = newBudgets(&g.cfg, nil); err != nil {
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(l.Guard); err != nil {
+	if err := registry.Register(g); err != nil {
 		t.Fatal(err)
 	}
 	text := scrape(t, registry, "text/plain")
@@ -348,14 +346,14 @@ func TestFault_29_MillionNames(t *testing.T) {
 			n++
 			return cpuWindow(b.String())
 		}
-		l := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative", "no package above 30% flat"), Registerer: registry})
-		if err := registry.Register(l.Guard); err != nil {
+		g := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative", "no package above 30% flat"), Registerer: registry})
+		if err := registry.Register(g); err != nil {
 			t.Fatal(err)
 		}
 		var series []int
 		for range 10 {
 			time.Sleep(minute)
-			l.takeWindow(t.Context(), false)
+			step(t, g)
 			text := scrape(t, registry, "text/plain")
 			offenders := strings.Count(text, "\nprofguard_budget_offender_info{")
 			if offenders > 2 {
@@ -369,17 +367,17 @@ func TestFault_29_MillionNames(t *testing.T) {
 		if series[1] != series[9] || series[9] > 60 {
 			t.Errorf("series after each window: %v", series)
 		}
-		if l.status.Windows["ok"] == 0 {
-			t.Errorf("windows %v: the test proves nothing", l.status.Windows)
+		if g.status.Windows["ok"] == 0 {
+			t.Errorf("windows %v: the test proves nothing", g.status.Windows)
 		}
 	})
 }
 
 func TestSeriesAreBoundedByBudgets(t *testing.T) {
 	noLeaks(t)
-	l := newWorld().still(t, Config{Budgets: many(500)})
+	g := newWorld().still(t, Config{Budgets: many(500)})
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(l.Guard); err != nil {
+	if err := registry.Register(g); err != nil {
 		t.Fatal(err)
 	}
 	text := scrape(t, registry, "text/plain")

@@ -73,12 +73,3 @@ func TestOneOffender(t *testing.T) {
 		g.Stop()
 	})
 }
-
-// Growth in points is no share.
-func TestShownPoints(t *testing.T) {
-	for sentence, want := range map[string]string{"no function grows above 5 points": "6.21 points", "no function above 5%": "6.21%"} {
-		if got := entryOf(sentence).shown(0.0621); got != want {
-			t.Errorf("%s: %s, want %s", sentence, got, want)
-		}
-	}
-}

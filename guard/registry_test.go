@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -53,7 +54,7 @@ func TestReadRegistry(t *testing.T) {
 		{"in_flight", 0, "in_flight is a gauge, not a counter, histogram or summary"},
 	}
 	for _, test := range tests {
-		if got := reading(t, r, test.unit, map[string]bool{}); got.n != test.want || got.why != test.not {
+		if got := reading(t, r, test.unit, map[string]bool{}); got.N != test.want || got.Why != test.not {
 			t.Errorf("%s: %+v, want %v %s", test.unit, got, test.want, test.not)
 		}
 	}
@@ -73,17 +74,17 @@ func TestReadUncheckedRegistry(t *testing.T) {
 	r := prometheus.NewRegistry()
 	r.MustRegister(unchecked{})
 	for name, want := range map[string]float64{"http_requests_total": 100, `http_requests_total{error_type="500"}`: 10, `http_requests_total{route="/a"}`: 100} {
-		if got := reading(t, r, name, map[string]bool{}); got.n != want || got.why != "" {
+		if got := reading(t, r, name, map[string]bool{}); got.N != want || got.Why != "" {
 			t.Errorf("%s: %+v, want %v", name, got, want)
 		}
 	}
 	jobs := "jobs_total"
-	if a := sum(&dto.MetricFamily{Name: &jobs}, unit.Work{Name: jobs, Labels: map[string]string{"queue": "mail"}}); a != (answer{}) {
+	if a := sum(&dto.MetricFamily{Name: &jobs}, unit.Work{Name: jobs, Labels: map[string]string{"queue": "mail"}}); a != (loop.Answer{}) {
 		t.Errorf("a family without series: %+v", a)
 	}
 }
 
-func reading(t *testing.T, g prometheus.Gatherer, unit string, had map[string]bool) answer {
+func reading(t *testing.T, g prometheus.Gatherer, unit string, had map[string]bool) loop.Answer {
 	t.Helper()
 	r, err := readRegistry(g, []string{unit}, had)
 	if err != nil {
@@ -99,11 +100,11 @@ func TestCounterBlinks(t *testing.T) {
 	r.MustRegister(jobs)
 	jobs.Add(10)
 	had := map[string]bool{}
-	if a := reading(t, r, "jobs_total", had); a.n != 10 {
+	if a := reading(t, r, "jobs_total", had); a.N != 10 {
 		t.Errorf("while it is there: %+v", a)
 	}
 	r.Unregister(jobs)
-	if a := reading(t, r, "jobs_total", had); a.why == "" {
+	if a := reading(t, r, "jobs_total", had); a.Why == "" {
 		t.Errorf("when it has gone: %+v, want no number", a)
 	}
 }
@@ -117,10 +118,9 @@ func TestRegistryInPart(t *testing.T) {
 		ch <- prometheus.NewInvalidMetric(broken, errors.New("its disk is gone"))
 	}))
 	for _, unit := range []string{"http_requests_total", "order_size"} {
-		c := newWorkCounters(nil, r)
-		c.registry.units = []string{unit}
-		if a := c.now()[unit]; !strings.Contains(a.why, "could not be read in full: ") || !strings.Contains(a.why, "its disk is gone") {
-			t.Errorf("%s: %+v", unit, a)
+		_, err := registryReader(r)([]string{unit})
+		if err == nil || !strings.Contains(err.Error(), "could not be read in full: ") || !strings.Contains(err.Error(), "its disk is gone") {
+			t.Errorf("%s: %v", unit, err)
 		}
 	}
 	for _, unit := range []string{"order_size", "lost_total"} { // and no unit is said to be unknown
@@ -166,15 +166,13 @@ func TestFault_26_RegistryHangs(t *testing.T) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 { <-block; return 0 }))
 		cfg := Config{Registerer: r, Budgets: budget.Must("x: process below 2ms per http_requests_total")}
 		began := time.Now()
-		if _, err := completed(cfg); err != nil || time.Since(began) != gatherTimeout {
+		if _, err := completed(cfg); err != nil || time.Since(began) != loop.GatherTimeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		c := newWorkCounters(nil, r)
-		c.registry.units = []string{"http_requests_total"}
-		for _, want := range []string{"has not returned within 1s", "an earlier call has not returned"} {
-			if a := c.now()["http_requests_total"]; !strings.Contains(a.why, want) {
-				t.Errorf("the registry says %+v", a)
-			}
+		g := w.start(t, cfg)
+		pass(minute)
+		if s := g.Status(); !strings.Contains(s.Reason, "an earlier call has not returned") || s.Windows["ok"] == 0 {
+			t.Errorf("the status says %q, windows %v", s.Reason, s.Windows)
 		}
 		close(block)
 	})

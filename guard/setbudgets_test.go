@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -140,7 +139,7 @@ func TestSetBudgetsDuringADump(t *testing.T) {
 		w.take = story("b")
 		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
-		pass(10*second + dumpWait/2)
+		pass(10*second + 2*second/2)
 		if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
 			t.Fatal(err)
 		}
@@ -165,12 +164,12 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				g.dumped(dumps.Outcome{ID: id})
+				g.loop.Saved(dumps.Outcome{ID: id})
 			}()
 			return id, nil
 		}
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows", y))
-		pass(10*second + dumpWait/2)
+		pass(10*second + 2*second/2)
 		if e := firings(w); len(e) != 1 || e[0].Budget != "y" || e[0].Dump != "y" {
 			t.Errorf("events %+v, want one of y with its dump", e)
 		}
@@ -181,134 +180,23 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 // A window under way says nothing of a budget that SetBudgets has removed.
 func TestRemovedBudgetsAreNotTold(t *testing.T) {
 	for _, removed := range []bool{false, true} {
-		l := newWorld().still(t, Config{Budgets: flapping})
-		e := l.budgets.entries[0]
+		w := newWorld()
+		g := w.still(t, Config{Budgets: flapping})
+		g.sinks = sinks(&g.cfg, g.off)
+		e := g.budgets.entries[0]
 		if removed {
-			if err := l.SetBudgets(budget.Must("portlist absent")); err != nil {
+			if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var told []string
-		s := newSink("test", func(e Event) { told = append(told, string(e.Name)) }, l.off)
-		l.sinks = []*sink{s}
-		l.apply(t.Context(), []*judgement{{entry: e, finding: new(judge.Finding), result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
-		finish(s)
-		if (len(told) == 0) != removed || (e.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
-			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.Verdicts, e.alert.State)
+		fails := loop.Verdict{Of: e.Budget, Result: budget.Result{Budget: e.Of, Verdict: budget.Fail}}
+		g.judged([]loop.Change{{Verdict: fails, Alert: alert.Alert{State: alert.Firing}}})
+		g.told([]loop.Told{{Of: e.Budget, Notice: loop.Notice{Event: alert.Fired}}})
+		for _, s := range g.sinks {
+			finish(s)
+		}
+		if told := w.told(); (len(told) == 0) != removed || (e.status.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
+			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.status.Verdicts, e.alert.State)
 		}
 	}
-}
-
-// While budgets are compiled, which may take a second, nobody else waits: neither
-// whoever asks how things are nor whoever stops the guard. A set that is ready
-// after that comes too late.
-func TestFault_53_StopDuringSetBudgets(t *testing.T) {
-	tests := []struct {
-		name string
-		stop bool
-		want string
-	}{
-		{"the guard runs on", false, ""},
-		{"the guard is stopped", true, "stopped"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				registry := prometheus.NewRegistry()
-				g := w.start(t, Config{Budgets: simple, Registerer: registry})
-				compiling, let := make(chan struct{}), make(chan struct{})
-				w.compile = func(cfg *Config, old *budgets) (*budgets, error) {
-					close(compiling)
-					<-let
-					return newBudgets(cfg, old)
-				}
-				set := make(chan error, 1)
-				go func() { set <- g.SetBudgets(budget.Must("portlist absent")) }()
-				<-compiling
-				before := time.Now()
-				scrape(t, registry, "text/plain")
-				if b := g.Status().Budgets; len(b) != len(simple) {
-					t.Errorf("%d budgets are in force, want the old ones", len(b))
-				}
-				if tt.stop {
-					g.Stop()
-				}
-				if d := time.Since(before); d > stopPromise {
-					t.Errorf("it took %v with a set under way", d)
-				}
-				close(let)
-				err := <-set
-				if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("SetBudgets: %v, want %q", err, tt.want)
-				}
-				now := g.Status().Budgets[0].Budget.String()
-				if inForce := now == "portlist absent"; inForce == tt.stop {
-					t.Errorf("in force is %q", now)
-				}
-				g.Stop()
-			})
-		})
-	}
-}
-
-// Two sets at once come one after the other: what fires and goes is told once.
-func TestSetBudgetsAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.take = story("b")
-		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% for 1 windows"), Window: 10 * second, Every: 10 * second})
-		pass(11 * second)
-		done := make(chan error)
-		for range 20 {
-			go func() { done <- g.SetBudgets(budget.Must("portlist absent")) }()
-		}
-		for range 20 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		pass(time.Millisecond)
-		wantEvents(t, w, "profguard.budget.firing x", "profguard.budget.resolved x")
-		g.Stop()
-	})
-}
-
-// Budgets that do not compile, however valid they are, leave the old ones in force; a
-// thousand are not too many.
-func TestSetBudgetsThatDoNotCompile(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{Budgets: simple})
-		broken := errors.New("a pattern that is too large")
-		w.compile = func(cfg *Config, old *budgets) (*budgets, error) {
-			p, err := newBudgets(cfg, old)
-			return p, errors.Join(err, broken)
-		}
-		err := g.SetBudgets(budget.Must("portlist absent"))
-		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "the old budgets stay in force") {
-			t.Errorf("SetBudgets: %v", err)
-		}
-		if b := g.Status().Budgets; len(b) != len(simple) || b[0].Budget.String() != simple[0].String() {
-			t.Errorf("in force is %v", b)
-		}
-		w.compile = nil
-		if err := g.SetBudgets(many(1000)); err != nil || len(g.Status().Budgets) != 1000 {
-			t.Errorf("clean twin: %d budgets, %v", len(g.Status().Budgets), err)
-		}
-		g.Stop()
-	})
-}
-
-// A host that sets the same budgets again and again changes nothing: differences of profiles
-// would otherwise begin anew with each window.
-func TestSetBudgetsAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20%", "no function above 20% of allocs")})
-		before := g.inForce()
-		if err := g.SetBudgets(budget.Must("x: fmt.Println below 20%", "no function above 20% of allocs")); err != nil || g.inForce() != before {
-			t.Errorf("the same set: %v, and it is in force anew", err)
-		}
-		if err := g.SetBudgets(budget.Must("x: fmt.Println below 20%")); err != nil || g.inForce() == before {
-			t.Errorf("one budget less: %v, and the old ones are in force", err)
-		}
-		g.Stop()
-	})
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
+
+	"github.com/profguard/profguard/internal/foreign"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 	// SetBudgets may resolve all budgets, and as many new ones may fire at once. If the queue
 	// is full, the sink hangs.
 	sinkQueue = 2*maxBudgets + 64
-	// After panicLimit panics in a row a sink is off, and so is the guard's loop.
+	// After panicLimit panics in a row a sink is off.
 	panicLimit = 3
 )
 
@@ -60,7 +62,7 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			continue
 		}
-		err := <-foreignResult(func() error { s.deliver(*e); return nil })
+		err := <-foreign.Start(func() error { s.deliver(*e); return nil })
 		if err == nil {
 			failed = 0
 			continue

@@ -188,7 +188,7 @@ func (g *Guard) Status() Status {
 	}
 	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))
 	for i, e := range g.budgets.entries {
-		s.Budgets[i] = e.status(g)
+		s.Budgets[i] = e.now(g)
 	}
 	return s
 }
@@ -210,26 +210,40 @@ func (s Status) text() string {
 	return b.String()
 }
 
-// status makes the status of a budget.
-func (e *entry) status(g *Guard) BudgetStatus {
-	s := e.BudgetStatus
+// now is the status of the budget now.
+func (e *entry) now(g *Guard) BudgetStatus {
+	s, since := e.status, time.Since(g.started)
 	r := &s.Result
-	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
+	s.Budget, r.Reason = cloneBudget(e.Of), e.Reason(r, &e.alert, s.Offender, since)
 	r.Budget = s.Budget
-	state, since := e.alert.At(time.Since(g.started), e.rule.Alert(g.cfg.Every, g.cfg.Window))
+	state, entered := e.alert.At(since, e.Alert)
 	if s.State = State(state); state != e.alert.State { // windows are lost
-		s.Since = g.started.Add(since)
+		s.Since = g.started.Add(entered)
 	}
-	s.Warning, s.additive = cmp.Or(s.Warning, e.vacuous()), e.rule.AddsUp()
-	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
+	s.Warning = cmp.Or(s.Warning, e.vacuous())
+	s.Verdicts, s.History = maps.Clone(s.Verdicts), slices.Clone(s.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
 	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
 		s.Proven = budget.Inconclusive
 	}
-	if e.rule.InShares() {
-		s.OffenderUnit = "ratio"
-	}
 	return s
+}
+
+// vacuousWindows is the number of windows without a sample in a budget's "in" and "where", or
+// without a unit of its work, after which there is a warning: an hour at the defaults, or less
+// while windows come more often. The binary does not tell whether there will be any.
+const vacuousWindows = 60
+
+// vacuous is the warning about a budget that has never had anything to judge, or "".
+func (e *entry) vacuous() string {
+	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.IsDefault() {
+		return ""
+	}
+	lacks := "no sample within its \"in\" and \"where\""
+	if e.Of.Per != "" && !e.seen.Worked {
+		lacks = "no " + e.Of.Per + " was done"
+	}
+	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.seen.Missed)
 }
 
 // faults are the current faults of the guard, by part: it cannot write dumps, it is paused, it

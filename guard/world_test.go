@@ -16,7 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
@@ -36,6 +36,8 @@ type world struct {
 	cost func(n int) time.Duration
 	// random answers the guard's question for one, 0 if nil.
 	random func() float64
+	// reads stands in for what the process uses, unless nil.
+	reads func() process.Snapshot
 	// stretch is how much longer a window takes than was asked.
 	stretch float64
 	// linked are the functions of the program.
@@ -121,7 +123,7 @@ func (w *world) capture(ctx context.Context, d time.Duration) (profiler.Window, 
 	win.Start, win.Asked = time.Now(), d
 	if w.cost != nil {
 		// What the guard cannot meter it takes from the number of slices.
-		win.Slices = int(w.cost(n) / sliceCost)
+		win.Slices = int(w.cost(n) / time.Millisecond) // a slice costs so much
 	}
 	w.mu.Unlock()
 	if o := win.Outcome; o != profiler.Busy && o != profiler.Hung {
@@ -143,6 +145,9 @@ func (w *world) capture(ctx context.Context, d time.Duration) (profiler.Window, 
 }
 
 func (w *world) snap() process.Snapshot {
+	if w.reads != nil {
+		return w.reads()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// The integral of cores, to a tenth of a second.
@@ -155,21 +160,22 @@ func (w *world) snap() process.Snapshot {
 	return process.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
 }
 
+// Capture makes the world the source of its windows.
+func (w *world) Capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
+	return w.capture(ctx, d)
+}
+
 func (w *world) seams() seams {
-	offer := w.offer
-	if offer == nil {
-		offer = (*dumps.Store).Offer
-	}
-	return seams{
-		capture: w.capture,
-		snap:    w.snap,
-		random: func() float64 {
+	p := loop.Process{
+		Source: w,
+		Snap:   w.snap,
+		Random: func() float64 {
 			if w.random == nil {
 				return 0
 			}
 			return w.random()
 		},
-		linked: func(yield func(string) bool) error {
+		Linked: func(yield func(string) bool) error {
 			for _, name := range w.linked {
 				if !yield(name) {
 					break
@@ -177,13 +183,21 @@ func (w *world) seams() seams {
 			}
 			return nil
 		},
-		profile: func(t *profiles.Taker, kind string) (profiles.Profile, error) {
+		Profile: func(t *profiles.Taker, kind string) (profiles.Profile, error) {
 			if w.profile != nil {
 				return w.profile(kind)
 			}
 			return t.Take(kind)
 		},
-		offer: offer,
+		Offer: func(s *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+			if w.offer != nil {
+				return w.offer(s, d)
+			}
+			return s.Offer(d)
+		},
+	}
+	return seams{
+		Process: p,
 		compile: func(cfg *Config, old *budgets) (*budgets, error) {
 			if w.compile != nil {
 				return w.compile(cfg, old)
@@ -212,25 +226,20 @@ func (w *world) start(t *testing.T, cfg Config) *Guard {
 }
 
 // still is a guard without a goroutine of its own: the test steps through its
-// windows.
-func (w *world) still(t *testing.T, cfg Config) *looper {
+// windows. Its events go to the world at once.
+func (w *world) still(t *testing.T, cfg Config) *Guard {
 	t.Helper()
-	cfg, err := completed(w.quiet(cfg))
+	g, err := newGuard(w.quiet(cfg), "a test", w.seams())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Guard{
-		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {},
-		status: newStatus(time.Now(), cfg.DumpDir != ""),
-	}
-	if g.budgets, err = newBudgets(&cfg, nil); err != nil {
-		t.Fatal(err)
-	}
-	g.budgets.adopt()
-	l := newLooper(g)
-	t.Cleanup(l.kinds.taker.Close)
-	return l
+	g.cancel, g.build = func() {}, Build{}
+	t.Cleanup(g.loop.Close)
+	return g
 }
+
+// step takes a window of a guard that is still.
+func step(t *testing.T, g *Guard) { g.loop.Window(t.Context(), false) }
 
 func completed(cfg Config) (Config, error) {
 	err := cfg.complete(new(atomic.Bool))
@@ -280,14 +289,6 @@ func (w *world) windows() []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]time.Duration(nil), w.starts...)
-}
-
-// measuredAt is a window that completes a period, with one figure.
-func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) *observation {
-	return &observation{
-		cpu: w, facts: judge.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
-		before: &totals{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: &totals{Snapshot: process.Snapshot{At: at}},
-	}
 }
 
 // finish closes a sink, and waits until its events are delivered or dropped.

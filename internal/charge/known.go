@@ -111,10 +111,8 @@ func isGenerated(file string) bool {
 const module = "github.com/profguard/profguard/"
 
 var ourPrefixes = [...]string{
-	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*source).",
-	"guard.start.", "guard.described.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
-	"internal/profiler.", "internal/dumps.",
-	"internal/profiles.(*Taker).",
+	"guard.start.", "guard.(*sink).", "guard.described.", "guard.(*Guard).within.",
+	"internal/loop.", "internal/foreign.", "internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
 }
 
 // firstElement is the first element of the path of a function's package.
@@ -244,7 +242,7 @@ func IsOurs(name string) bool {
 // callsHost is the function through which profguard calls code of the program, and sinks are the
 // methods that call sinks through it: what is done in a sink counts as the program's. What is
 // done to read counters of work is only done for profguard.
-const callsHost, sinks = module + "guard.call", module + "guard.(*sink)."
+const callsHost, sinks = module + "internal/foreign.Call", module + "guard.(*sink)."
 
 // WithoutOwn returns a profile of memory or contention without the samples of profguard's own
 // goroutines, unless they run a sink (see callsHost). In a process that only

@@ -46,11 +46,11 @@ func TestParts(t *testing.T) {
 		"main.(*T).m-fm":                      literal,
 		"main.f.gowrap1":                      0,
 		"shop/db.Get":                         0,
-		"github.com/profguard/profguard/guard.(*looper).wait":  ours,
-		"github.com/profguard/profguard/guard.TestRun":         0,
-		"example.com/profguard/profguard/guard.(*looper).wait": 0,
-		"runtime.asyncPreempt":                                 standard | runtimes | roots | floor | waiting | interrupts,
-		"_ZN6__tsanL14MemoryRangeSetEmmNS_9RawShadowE.part.0":  standard | runtimes | floor | waiting | interrupts,
+		"github.com/profguard/profguard/internal/loop.(*Loop).wait":  ours,
+		"github.com/profguard/profguard/guard.TestRun":               0,
+		"example.com/profguard/profguard/internal/loop.(*Loop).wait": 0,
+		"runtime.asyncPreempt":                                       standard | runtimes | roots | floor | waiting | interrupts,
+		"_ZN6__tsanL14MemoryRangeSetEmmNS_9RawShadowE.part.0":        standard | runtimes | floor | waiting | interrupts,
 		"__tsan_read": standard | runtimes | floor | waiting | interrupts,
 	} {
 		pkg := names.PackageOf(name)

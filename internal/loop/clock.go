@@ -1,11 +1,9 @@
-package guard
+package loop
 
 import (
-	"fmt"
 	"runtime"
 	"time"
 
-	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -28,21 +26,19 @@ const (
 	sliceBytes, sliceObjects = 2.4e6, 300
 )
 
-// A threadClock measures the CPU time of the guard's own work, which stays on one thread
-// meanwhile. It is stopped while the loop waits for a window, because a goroutine that waits
-// on a thread of its own costs the host two threads (0.1 MiB).
-type threadClock struct{ began, spent time.Duration }
+// A clock measures the CPU time of the guard's own work.
+type clock struct{ spent time.Duration }
 
-func (c *threadClock) start() {
+// run does a part of the work, which stays on one thread meanwhile. What waits is no part of it,
+// because a goroutine that waits on a thread of its own costs the host two threads (0.1 MiB).
+func (c *clock) run(work func()) {
 	runtime.LockOSThread()
-	c.began = process.ThreadCPU()
-}
-
-// A second stop adds wrong time to spent, so spent must be read before it.
-func (c *threadClock) stop() {
-	now := process.ThreadCPU()
-	c.spent += now - c.began
-	runtime.UnlockOSThread()
+	began := process.ThreadCPU()
+	defer func() { // also after a panic
+		c.spent += process.ThreadCPU() - began
+		runtime.UnlockOSThread()
+	}()
+	work()
 }
 
 // profilingCost estimates the cost of taking a CPU profile. It can't be measured, because the
@@ -105,27 +101,4 @@ func (m *heapMeter) add(from, to *process.Snapshot) {
 func (m *heapMeter) addProfile(slices int) {
 	m.own.bytes += sliceBytes * float64(slices)
 	m.own.objects += sliceObjects * float64(slices)
-}
-
-// account adds the cost of a window, and lets the guard pause or go on by it.
-func (l *looper) account(cost time.Duration, after *process.Snapshot) {
-	share := l.pace.Spent(cost, after.At.Sub(l.last.At), after.At)
-	until, paused := l.pace.Paused(after.At)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status.CPU += cost
-	l.status.CostShare = share
-	switch was := l.status.State; {
-	case was == Stopped: // Stop did not wait for this window
-	case paused:
-		l.status.State, l.status.PausedUntil = Paused, until
-		l.faults.note("cost", fmt.Sprintf("profguard cost %.1f%% of a core, and may cost %.0f%%", 100*share, 100*pace.PauseShare))
-		if was != Paused {
-			l.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: it cost %.1f%% of a core; a longer Config.Every makes it cheaper", pace.PauseFor, 100*share)})
-		}
-	case was == Paused:
-		l.status.State, l.status.PausedUntil = Running, time.Time{}
-		l.faults.clear("cost")
-		l.emit(Event{Name: EventResumed, Message: "profguard goes on"})
-	}
 }

@@ -1,4 +1,4 @@
-package guard
+package loop
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -59,30 +59,32 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
-			w.random = func() float64 { return 0.5 } // no jitter
-			l := w.still(t, Config{Budgets: budget.Must("prints: fmt.Println below 20% for 5m")})
 			var since time.Duration
-			now := func() time.Time { return setWall(l.started.Add(since), tt.shift(since)) }
-			l.seams.snap = func() process.Snapshot { return process.Snapshot{At: now(), CPU: since} }
-			l.seams.capture = func(_ context.Context, d time.Duration) (profiler.Window, error) {
-				win := cpuWindow("cpu 10s\nmain.main;main.serve;fmt.Println 900\nmain.main;main.serve 100\n")
-				win.Start = now()
-				since += d
-				return win, nil
-			}
-			l.last = l.seams.snap()
-			for i, want := range []State{StatePending, StatePending, StatePending, StatePending, StatePending, StateFiring} {
-				l.began = now()
-				l.takeWindow(t.Context(), false)
-				s := l.Status()
-				if got := s.Budgets[0].State; got != want {
+			var m *Measurement
+			started := time.Now()
+			now := func() time.Time { return setWall(started.Add(since), tt.shift(since)) }
+			s := newStill(t, func(c *Config) {
+				c.Started = started
+				c.Process.Random = func() float64 { return 0.5 } // no jitter
+				c.Process.Snap = func() process.Snapshot { return process.Snapshot{At: now(), CPU: since} }
+				c.Process.Source = takes(func(_ context.Context, d time.Duration) (profiler.Window, error) {
+					win, err := windows("cpu 10s\nmain.main;main.serve;fmt.Println 900\nmain.main;main.serve 100\n").Capture(t.Context(), d)
+					win.Start = now()
+					since += d
+					return win, err
+				})
+				c.Host.Measured = func(r *Measurement) { m = r }
+			}, "prints: fmt.Println below 20% for 5m")
+			for i, want := range []alert.State{alert.Pending, alert.Pending, alert.Pending, alert.Pending, alert.Pending, alert.Firing} {
+				began := now()
+				s.Window(t.Context(), false)
+				if got := s.changes[0].Alert.State; got != want {
 					t.Errorf("window %d: %s, want %s", i+1, got, want)
 				}
-				if c := s.Window.Cores; c != 1 || s.Window.Elapsed != 10*second || s.Windows["ok"] != i+1 {
-					t.Errorf("window %d: %v cores in %v, windows %v", i+1, c, s.Window.Elapsed, s.Windows)
+				if m.Used.Cores != 1 || m.CPU.Elapsed != 10*second || m.CPU.Outcome != profiler.OK {
+					t.Errorf("window %d: %v cores in %v, %s", i+1, m.Used.Cores, m.CPU.Elapsed, m.CPU.Outcome)
 				}
-				wait := l.next(now()).Sub(now())
+				wait := s.next(began, now()).Sub(now())
 				if wait != 50*second {
 					t.Errorf("window %d: the next in %v, want a minute after its start", i+1, wait)
 				}
@@ -90,4 +92,11 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 			}
 		})
 	}
+}
+
+// takes is a source by a function.
+type takes func(context.Context, time.Duration) (profiler.Window, error)
+
+func (f takes) Capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
+	return f(ctx, d)
 }

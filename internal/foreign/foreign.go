@@ -1,0 +1,53 @@
+// Package foreign calls code that may panic, end its goroutine or hang: code of the program that
+// is watched, and disks.
+package foreign
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrHangs is the error of foreign code that does not return in time.
+var ErrHangs = errors.New("has not returned")
+
+// Within runs code on a goroutine of its own. Its panic is returned as an error, and so is the end
+// of its goroutine. If it takes longer than bound, Within does not wait for it, and what it does
+// from then on must not be read.
+func Within(bound time.Duration, do func() error) error {
+	select {
+	case err := <-Start(do):
+		return err
+	case <-time.After(bound):
+		return fmt.Errorf("%w within %v", ErrHangs, bound)
+	}
+}
+
+// Start runs code on a goroutine of its own, and sends its error when it has ended.
+func Start(do func() error) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		err := errors.New("ended its goroutine")
+		defer func() { result <- err }()
+		var failed error
+		panicked := Call(func() { failed = do() })
+		err = cmp.Or(panicked, failed)
+	}()
+	return result
+}
+
+// Call runs code of the program and returns its panic as an error. Package charge finds the
+// program's code in profiles by the name of this function.
+func Call(f func()) error { return Recovered(f) }
+
+// Recovered runs code of profguard and returns its panic as an error.
+func Recovered(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	f()
+	return nil
+}

@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+)
+
+// A Budget is a compiled budget, which does not change. Its address is its identity: what is
+// known of it stays while other budgets change.
+type Budget struct {
+	Name  string // or its sentence
+	Of    budget.Budget
+	Rule  judge.Rule // without words
+	Needs judge.Needs
+	Alert alert.Rule // how long its alert takes
+}
+
+// A Set is the budgets that are in force together, in the order of their declaration.
+type Set struct {
+	Budgets []*Budget
+	groups  []*group // the CPU profile comes first, because decoding another one overwrites its table
+}
+
+// A group is the budgets that are judged by one kind of profile.
+type group struct {
+	kind    string // "" for those that need no profile
+	watch   *judge.Watch
+	budgets []*Budget // in the order of the watch's rules
+}
+
+// Compile compiles budgets for windows of a length, one each period. Those that are in old too,
+// with the same name and sentence, are the same.
+func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, error) {
+	rules, err := budgets.Rules()
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]*Budget{} // by the sentence with the name
+	if old != nil {
+		for _, b := range old.Budgets {
+			kept[b.Of.String()] = b
+		}
+	}
+	s := new(Set)
+	for i, b := range budgets {
+		of := kept[b.String()]
+		if of == nil {
+			r := rules[i]
+			of = &Budget{Name: cmp.Or(b.Name, b.String()), Of: b, Rule: r, Needs: r.Needs(), Alert: r.Alert(every, window)}
+		}
+		s.Budgets = append(s.Budgets, of)
+	}
+	for _, kind := range append(kinds.Names(), kinds.GoroutineLeak, "") {
+		g := &group{kind: kind}
+		var rules []judge.Rule
+		for _, b := range s.Budgets {
+			if b.Needs.Profile == kind {
+				g.budgets, rules = append(g.budgets, b), append(rules, b.Rule)
+			}
+		}
+		if len(rules) > 0 {
+			g.watch = judge.NewWatch(rules, every)
+			s.groups = append(s.groups, g)
+		}
+	}
+	return s, nil
+}
+
+// sentences are the budgets as they were declared.
+func (s *Set) sentences() (list budget.Set) {
+	for _, b := range s.Budgets {
+		list = append(list, b.Of)
+	}
+	return list
+}
+
+// needs reports whether a budget is judged by a kind of profile.
+func (s *Set) needs(kind string) bool {
+	return slices.ContainsFunc(s.groups, func(g *group) bool { return g.kind == kind })
+}
+
+// group is that of a kind, which has to be there.
+func (s *Set) group(kind string) *group {
+	return s.groups[slices.IndexFunc(s.groups, func(g *group) bool { return g.kind == kind })]
+}
+
+// onlyOncePerPeriod reports whether all budgets of the group wait for the end of their period.
+func (g *group) onlyOncePerPeriod() bool {
+	return !slices.ContainsFunc(g.budgets, func(b *Budget) bool { return !b.Needs.Periodic })
+}
+
+// IsDefault reports whether the budget is one of budget.Default, word for word. These are meant
+// for every program, so it is no mistake if one of them matches nothing here. The reason of
+// its result still says so.
+func (b *Budget) IsDefault() bool {
+	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.Of.String() })
+}
+
+// Linked says which budgets could never fail, by what is linked into the program.
+type Linked struct {
+	Warnings map[*Budget]string
+	Err      error // why it is not known
+
+	missing []string // patterns that match no function
+}
+
+// linkedIn looks for the budgets that could never fail: their patterns match no function
+// that is linked into the program, or the runtime lacks their profile. For "absent" the first is
+// a pass, and the pattern only counts as misspelt if there is a linked name near it.
+func (s *Set) linkedIn(ctx context.Context, functions func(yield func(name string) bool) error) Linked {
+	var texts []string
+	for _, b := range s.Budgets {
+		texts = append(texts, b.Rule.Patterns()...)
+	}
+	missing, err := process.Missing(texts, func(yield func(string) bool) error {
+		return functions(func(name string) bool { return ctx.Err() == nil && yield(name) })
+	})
+	if err != nil || ctx.Err() != nil {
+		return Linked{Err: err}
+	}
+	l := Linked{Warnings: map[*Budget]string{}, missing: slices.Collect(maps.Keys(missing))}
+	for _, b := range s.Budgets {
+		if why := b.neverFails(missing); why != "" {
+			l.Warnings[b] = why
+		}
+	}
+	return l
+}
+
+// neverFails says why the budget cannot fail, or "". missing are the patterns that match nothing,
+// each with the nearest name that is linked.
+func (b *Budget) neverFails(missing map[string]string) string {
+	if b.Needs.Profile == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
+		return "the runtime was built without the profile of leaked goroutines: " + kinds.NeedsLeaks + ", or drop the budget"
+	}
+	_, absent := missing[b.Of.Subject]
+	absent = absent && b.Rule.IsAbsent() // the best possible pass
+	for _, text := range b.Rule.Patterns() {
+		near, isMissing := missing[text]
+		switch {
+		case near != "":
+			return "no function linked into the program matches " + text + ": did you mean " + near + ", which is linked?"
+		case isMissing && !absent:
+			return "no function linked into the program matches " + text + ": check the spelling, or drop the budget"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package loop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
+)
+
+const second, minute = time.Second, time.Minute
+
+// A still is a loop without a goroutine of its own: the test steps through its windows, and sees
+// what its host is told.
+type still struct {
+	*Loop
+	cfg      *Config
+	budgets  *Set
+	cores    float64 // that the process uses
+	begun    time.Time
+	changes  []Change
+	told     []Told
+	outcomes []Dumped
+	traced   error
+	offers   int
+}
+
+// newStill is a loop with budgets, of which a function may change the configuration.
+func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
+	t.Helper()
+	s := &still{cores: 1, begun: time.Now()}
+	cfg := Config{
+		Every: minute, Window: 10 * second, Started: s.begun, Keep: Keep{Every: 10 * minute},
+		Process: Process{
+			Source: windows("cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"),
+			Snap:   s.snap,
+			Random: func() float64 { return 0 },
+			Linked: func(yield func(string) bool) error {
+				_ = yield("main.work") && yield("fmt.Println")
+				return nil
+			},
+			Profile: (*profiles.Taker).Take,
+			Offer: func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+				s.offers++
+				return dumps.ID(fmt.Sprint(s.offers)), nil
+			},
+		},
+		Host: Host{
+			Set: func() *Set { return s.budgets }, Store: func() *dumps.Store { return nil },
+			Waits: func(time.Time) {}, Linked: func(Linked) {}, Measured: func(*Measurement) {},
+			Judged: func(c []Change) { s.changes = slices.Clone(c) }, Told: func(l []Told) { s.told = append(s.told, l...) },
+			Spent: func(Cost) {}, Sidecar: func(*Budget) []byte { return []byte("{}") },
+			Dumped: func(d Dumped) { s.outcomes = append(s.outcomes, d) }, Traced: func(err error) { s.traced = err },
+			Panicked: func(err error, _ bool) { t.Error(err) },
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	if s.budgets, err = Compile(budget.Must(sentences...), cfg.Every, cfg.Window, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Loop, s.cfg = New(cfg), &cfg
+	s.adopt(t.Context(), s.budgets)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *still) snap() process.Snapshot {
+	now := time.Now()
+	return process.Snapshot{At: now, CPU: time.Duration(s.cores * float64(now.Sub(s.begun)))}
+}
+
+// windows is a source that has the same window of CPU again and again, at once.
+type windows string
+
+func (w windows) Capture(_ context.Context, d time.Duration) (profiler.Window, error) {
+	win := profiler.Window{Source: decode.Source{Data: packed(string(w))}, Start: time.Now(), Asked: d, Elapsed: d, Slices: 1}
+	return win, nil
+}
+
+// packed is a profile of folded stacks.
+func packed(text string) []byte {
+	var b bytes.Buffer
+	if err := folded.Must(text).Write(&b); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// figures is a measurement of a window that completes a period at so many minutes.
+func (s *still) figures(minutes float64, figures map[string]float64) *Measurement {
+	end := s.Started.Add(time.Duration(minutes * float64(minute)))
+	r := &Measurement{Tried: true, before: &reading{}, now: &reading{}, facts: judge.Facts{Figures: figures}, period: end.Add(-minute), completes: true}
+	r.before.At, r.now.At, r.Now.At = end.Add(-10*second), end, end
+	return r
+}
+
+// judgeFigures judges and acts on a measurement by its figures alone.
+func (s *still) judgeFigures(t *testing.T, r *Measurement) {
+	t.Helper()
+	var own clock
+	changes := s.alerts.changes(s.judge.verdicts(t.Context(), s.set, r, s.measure.profiles(r, s.set, &own)))
+	s.judge.forget(changes)
+	s.act(t.Context(), changes, r)
+}
+
+// find advances the alert of a budget by a finding in the window that ends after so many minutes.
+func (s *still) find(of *Budget, minutes float64, f judge.Finding) Change {
+	return s.change(of, minutes, f, of.Of.Result(f))
+}
+
+func (s *still) change(of *Budget, minutes float64, f judge.Finding, r budget.Result) Change {
+	end := s.Started.Add(time.Duration(minutes * float64(minute)))
+	return s.alerts.changes([]Verdict{{Of: of, Finding: f, Result: r, Start: end.Add(-10 * second), End: end}})[0]
+}
+
+// stand makes the alert of a budget fire, or not, by what has been proven.
+func (s *still) stand(of *Budget, state alert.State, proven budget.Verdict, strength float64) {
+	now := s.alerts.of[of]
+	now.alert.State, now.proven, now.evidence = state, evidence.Verdict(proven), strength
+	s.alerts.of[of] = now
+}

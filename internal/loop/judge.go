@@ -1,0 +1,277 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A Verdict is what a window says about one budget.
+type Verdict struct {
+	Of         *Budget
+	Finding    judge.Finding
+	Result     budget.Result // the finding in words
+	Start, End time.Time     // of the time that was judged
+	Seen       Seen
+
+	silent  bool          // nothing was found out, so the alert does not change
+	idle    bool          // its condition does not hold, as figures show; the evidence stays as it is
+	profile decode.Source // for a dump, of CPU for a figure
+	parts   *parts        // of a figure that fails
+}
+
+// Seen is whether a budget has ever had anything to judge.
+type Seen struct {
+	Judged bool // it has
+	Worked bool // a unit of its work has been done, in a window or between two
+	Missed int  // windows in which the program worked and the budget had nothing to judge
+}
+
+// A judger turns measurements into verdicts. It keeps what the windows so far say together.
+type judger struct {
+	*Config
+	decoder *decode.Decoder
+	partsOf func(kind string, taken []profile) (decode.Source, error)
+	known   map[*Budget]*known
+}
+
+// known is what earlier windows say about a budget.
+type known struct {
+	watch   *judge.Watch // judges it, as the rule with the number at
+	at      int
+	counted reading          // the counters when it was last judged by them
+	parts   []judge.Offender // of a figure that fails: by the last profile of it
+	work    Readings         // after the last window, while none of its work has been done
+	seen    Seen
+}
+
+// adopt takes over what is known about budgets that are in a new set, too.
+func (j *judger) adopt(s *Set) {
+	before := j.known
+	j.known = make(map[*Budget]*known, len(s.Budgets))
+	for _, g := range s.groups {
+		for i, b := range g.budgets {
+			k := before[b]
+			if k == nil {
+				k = new(known)
+			} else {
+				g.watch.Inherit(i, k.watch, k.at)
+			}
+			k.watch, k.at = g.watch, i
+			j.known[b] = k
+		}
+	}
+}
+
+// forget drops the evidence for an excess where an alert has ended.
+func (j *judger) forget(changes []Change) {
+	for i := range changes {
+		if n := changes[i].Notice; n != nil && n.Event.Ends() {
+			k := j.known[changes[i].Of]
+			k.watch.Ended(k.at)
+		}
+	}
+}
+
+// A judging is the work on one window.
+type judging struct {
+	*judger
+	ctx   context.Context
+	r     *Measurement
+	taken []profile
+	parts map[partsKey]*parts // as far as they were asked for
+}
+
+// verdicts judges the profiles of a window. Budgets about which it says nothing have none. The
+// list is empty if the guard stops meanwhile.
+func (j *judger) verdicts(ctx context.Context, s *Set, r *Measurement, taken []profile) (list []Verdict) {
+	w := &judging{judger: j, ctx: ctx, r: r, taken: taken}
+	for i := range taken {
+		p := &taken[i]
+		g := s.group(p.kind)
+		t, err := decoded(j.decoder, p, r)
+		var findings []judge.Finding
+		if err == nil {
+			findings, err = g.watch.Table(ctx, t, r.Now.At.Sub(j.Started), p.facts)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			t, findings = nil, judge.Unjudged(len(g.budgets), err)
+		}
+		for i, b := range g.budgets {
+			if v, ok := w.verdict(b, findings[i], p, t); ok {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// verdict makes the verdict on a budget of what its profile says, and of what is known besides. t
+// is nil if there is no profile. It reports false if there is nothing to say in this window.
+func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decode.Table) (v Verdict, ok bool) {
+	k, figures := w.known[b], w.r.facts.Figures
+	k.works(b, w.r.now.work)
+	v = Verdict{Of: b, Finding: sampled, Start: w.r.before.At, End: w.r.Now.At, profile: p.Source}
+	lost := t == nil
+	if idle, ok := b.Rule.When.UnmetBy(figures).(judge.Idle); ok && lost { // the condition needs no profile
+		v.Finding, v.idle, lost = judge.Finding{Reason: idle}, true, false
+	}
+	if lost && p.kind == kinds.CPU && !w.r.Tried && !b.Needs.Counters || b.Needs.Periodic && !w.r.completes {
+		return v, false
+	}
+	switch {
+	case b.Needs.Counters:
+		counted, from, ok := k.count(b, v.Finding, w.r, w.Every)
+		v.Finding, v.Start, v.idle, lost = w.withParts(b, counted, p.kind, t), from, false, lost && !ok
+	case b.Rule.Subject == "gc": // other values are those at the window's end
+		v.Start = w.r.period
+	}
+	if b.Needs.Profile == "" {
+		v.Finding, v.parts = w.madeOf(b, v.Finding)
+	}
+	v.Result, v.silent = b.Of.Result(v.Finding), lost || isWorkUnknown(&v.Finding)
+	k.seen = k.seen.next(&v.Finding, lost)
+	v.Seen = k.seen
+	return v, true
+}
+
+// isWorkUnknown reports whether a finding says nothing, because a counter of work could not be read.
+// The process's own counters may say something nevertheless, over the whole period.
+func isWorkUnknown(f *judge.Finding) bool {
+	_, unknown := f.Reason.(judge.WorkUnknown)
+	return unknown && !f.HasValue()
+}
+
+// works notes whether a unit of the budget's work was done since the last window. When one has
+// ever been, nobody asks again.
+func (k *known) works(b *Budget, now Readings) {
+	if b.Rule.Per == "" || k.seen.Worked {
+		return
+	}
+	done, _ := between(k.work, now)
+	k.work = now
+	if done[b.Rule.Per] > 0 { // it was not missed before
+		k.seen.Worked, k.seen.Missed, k.work = true, 0, nil
+	}
+}
+
+// next is what has been seen after another window.
+func (s Seen) next(f *judge.Finding, lost bool) Seen {
+	s.Judged = s.Judged || f.HasValue()
+	if lost {
+		return s
+	}
+	switch f.Reason.(type) {
+	case judge.OutOfScope: // and not another reason, such as idle
+		s.Missed++
+	case judge.NoWork:
+		if !s.Worked {
+			s.Missed++
+		}
+	}
+	return s
+}
+
+// count judges a budget that the process's counters decide about, over the time since it was last
+// judged by them, which is returned, too. It reports whether something was counted.
+func (k *known) count(b *Budget, last judge.Finding, r *Measurement, every time.Duration) (f judge.Finding, since time.Time, ok bool) {
+	from := k.counted
+	if from.At.IsZero() {
+		from = *r.before
+	}
+	f, ok, again := b.Rule.Count(last, from.until(r.now), r.facts.Figures, every)
+	if k.counted = from; !again {
+		k.counted = *r.now
+	}
+	return f, from.At, ok
+}
+
+// withParts is a finding by counters with the functions that have most of the profile, if it
+// fails. The window itself may have been within the limit, and has no offenders then.
+func (w *judging) withParts(b *Budget, f judge.Finding, kind string, t *decode.Table) judge.Finding {
+	if f.Verdict == evidence.Fail && len(f.Offenders) == 0 && t != nil {
+		f.Offenders = w.partsBy(kind, b.Rule.Dimension, func() (decode.Source, *decode.Table, error) { return decode.Source{}, t, nil }).offenders
+	}
+	return f
+}
+
+// figureKinds are the kinds of profile that show the parts of a figure. That of gc is what was allocated
+// since the last window that failed, so the first that fails has none.
+var figureKinds = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
+
+// madeOf is a finding on a figure with its parts as the offenders, if it fails. If there is
+// no profile, because there are very many goroutines, the parts are those of the last window that had one,
+// while the figure fails in each.
+func (w *judging) madeOf(b *Budget, f judge.Finding) (judge.Finding, *parts) {
+	k, kind := w.known[b], figureKinds[b.Rule.Subject]
+	if kind == "" || f.Verdict != evidence.Fail {
+		k.parts = nil
+		return f, nil
+	}
+	p := w.partsBy(kind, unit.Share, func() (p decode.Source, t *decode.Table, err error) {
+		if p, err = w.partsOf(kind, w.taken); err == nil {
+			t, err = decodedKind(w.decoder, kind, p)
+		}
+		return p, t, err
+	})
+	if p.err == nil {
+		k.parts = p.offenders
+	}
+	f.Offenders, f.Reason = k.parts, judge.MadeOf{Of: f.Reason, Kind: kind, Err: p.err}
+	return f, p
+}
+
+// parts are the functions with a large share of a profile.
+type parts struct {
+	kind      string
+	profile   decode.Source // for a dump of its window
+	offenders []judge.Offender
+	err       error // why there are none
+}
+
+// A partsKey says of what there are parts: of a kind of profile, in a dimension.
+type partsKey struct {
+	kind string
+	of   unit.Dimension
+}
+
+// partsBy are the parts by a profile, which is taken and judged once a window.
+func (w *judging) partsBy(kind string, of unit.Dimension, take func() (decode.Source, *decode.Table, error)) *parts {
+	key := partsKey{kind, of}
+	if p := w.parts[key]; p != nil {
+		return p
+	}
+	p := &parts{kind: kind}
+	source, t, err := take()
+	if err == nil {
+		p.offenders, err = largestParts(w.ctx, t, kind, w.Module, of)
+	}
+	if p.err = err; err == nil {
+		p.profile = source
+	}
+	if w.parts == nil {
+		w.parts = map[partsKey]*parts{}
+	}
+	w.parts[key] = p
+	return p
+}
+
+// largestParts are the functions with a large share of a profile.
+func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
+	j := judge.New([]judge.Rule{judge.Largest(kind, of)})
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Live: true, Module: module, Modules: process.Modules()})
+	if err != nil {
+		return nil, err
+	}
+	return findings[0].Offenders, nil
+}

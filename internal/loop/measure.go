@@ -1,0 +1,335 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
+)
+
+// A Measurement is what a window shows of the process, before anything is judged.
+type Measurement struct {
+	CPU     profiler.Window // of the CPU profile; a lost one has no profile
+	Tried   bool            // or the CPU profiler was left to other code
+	Early   bool            // started by a jump of the process's CPU
+	Samples int64           // of CPU, with the guard's own
+	Used    process.Figures // over the window
+	Since   process.Figures // since the window before
+	Now     process.Snapshot
+	NoWork  map[string]string // why the work of a unit is not known
+
+	table       *decode.Table // of the CPU profile, until another one is decoded; nil without
+	facts       judge.Facts   // but for those that differ from kind to kind
+	before, now *reading
+	period      time.Time     // the start of the period that the window completes
+	completes   bool          // the window completes a period
+	cost        time.Duration // of profiling and of reading counters, estimated
+}
+
+// A reading is all counters at one moment.
+type reading struct {
+	process.Snapshot
+	work Readings
+	own  allocations   // by the guard, since it began
+	cost time.Duration // of reading work, estimated
+}
+
+// until is what was used and done from one reading to another, without the guard's own allocations.
+func (r *reading) until(now *reading) judge.Usage {
+	host := allocationsOf(&r.Snapshot, &now.Snapshot).beyond(now.own.beyond(r.own))
+	work, _ := between(r.work, now.work)
+	return judge.Usage{Elapsed: now.At.Sub(r.At), CPU: now.CPU - r.CPU, Bytes: host.bytes, Objects: host.objects, Work: work}
+}
+
+// A Window is a good window of the CPU profile, for what adds windows up.
+type Window struct {
+	Start   time.Time
+	Elapsed time.Duration
+	CPU     time.Duration      // that the process used
+	Work    map[string]float64 // that was done, by unit
+	Profile decode.Source      // nobody may write to it
+	Table   *decode.Table      // the same; only until the call returns
+}
+
+// A Source has the windows of CPU. Capture waits for one of a length, and its error is in the
+// window's outcome. A window may be shorter, or of another time.
+type Source interface {
+	Capture(ctx context.Context, d time.Duration) (profiler.Window, error)
+}
+
+// A measurer takes measurements. What it keeps from window to window begins the next one.
+type measurer struct {
+	*Config
+	counters *counters
+	decoder  decode.Decoder
+	taker    profiles.Taker       // of other kinds
+	parts    profiles.Taker       // for the parts of figures, apart from the windows of kinds
+	works    map[string]Readings  // by kind: the host's counters when its difference began
+	due      map[string]time.Time // by kind: when its next profile may be taken, as the last one was costly
+	backoff  time.Duration        // of the CPU profiler
+	free     time.Time            // when the CPU profiler is tried again
+	last     process.Snapshot     // at the end of the last window
+	ended    process.Snapshot     // at the end of the last period of counters; zero before
+	heap     heapMeter
+}
+
+func newMeasurer(cfg *Config) *measurer {
+	now := cfg.Process.Snap()
+	m := &measurer{
+		Config: cfg, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
+		last: now, heap: heapMeter{rested: now},
+	}
+	m.taker.Decoder, m.parts.Decoder = &m.decoder, &m.decoder
+	return m
+}
+
+// adopt is called before the first window of a set of budgets.
+func (m *measurer) adopt(s *Set) {
+	m.taker.Close() // a difference must not begin before its budget
+	m.counters.registry.units = RegistryUnits(s.sentences(), m.Work)
+}
+
+// begin reads what is read at both ends of a window.
+func (m *measurer) begin() *reading {
+	r := m.read()
+	m.heap.begin(&r.Snapshot)
+	ready := m.Process.Snap()
+	m.heap.add(&r.Snapshot, &ready)
+	return r
+}
+
+// read reads all counters.
+func (m *measurer) read() *reading {
+	r := &reading{Snapshot: m.Process.Snap(), own: m.heap.own}
+	began, used := time.Now(), process.ProcessCPU()
+	r.work = m.counters.now()
+	elsewhere := min(process.Between(m.last, r.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
+	r.cost = readingCost(time.Since(began), process.ProcessCPU()-used, elsewhere)
+	return r
+}
+
+// capture waits for the CPU profile, if it is needed. While other code has the CPU profiler, there
+// is none.
+func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, tried bool) {
+	start := time.Now()
+	w.Start = start
+	cpu := s.needs(kinds.CPU) || len(m.Windows) > 0
+	if tried = !cpu || !start.Before(m.free); tried && cpu {
+		w, _ = m.Process.Source.Capture(ctx, m.Config.Window) // the error is in the outcome
+	}
+	if w.Elapsed == 0 {
+		w.Elapsed = time.Since(start)
+	}
+	return w, tried
+}
+
+// end reads what the window has shown. notLinked are the patterns that match no function.
+func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, notLinked []string) *Measurement {
+	m.heap.addProfile(w.Slices)
+	now := m.read()
+	r := &Measurement{Tried: tried, Early: early, Now: now.Snapshot, before: before, now: now}
+	r.Used, r.Since = process.Between(before.Snapshot, now.Snapshot), process.Between(m.last, now.Snapshot)
+	r.cost = profilingCost(&w, &r.Used) + before.cost + now.cost
+	if r.Used.Elapsed < m.Config.Window/2 {
+		// The profiler was in use, so the window is too short for the figures. Those since
+		// the last window are taken instead.
+		r.Used = r.Since
+	}
+	r.table = w.Table(&m.decoder)
+	r.Samples = r.table.Count()
+	if w.Outcome != profiler.OK {
+		w.Source = decode.Source{} // a dump of it would look like evidence
+	}
+	r.CPU = w
+	if tried {
+		m.backoff = w.Backoff(m.backoff)
+		m.free = time.Now().Add(m.backoff)
+	}
+	r.facts = judge.Facts{
+		Live: true, Module: m.Module, Modules: process.Modules(), NotLinked: notLinked, Baseline: m.Baseline, BaselineWork: m.BaselineWork, Elapsed: r.Used.Elapsed,
+		Figures: map[string]float64{
+			"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
+		},
+	}
+	gc := &r.Since
+	if !m.ended.At.IsZero() {
+		f := process.Between(m.ended, now.Snapshot)
+		gc = &f
+	}
+	gcOf(gc, r.table, &r.facts)
+	r.facts.Work, r.NoWork = between(before.work, now.work)
+	r.facts.NoWork = r.NoWork
+	r.period, r.completes = m.completed(before.At, &now.Snapshot)
+	return r
+}
+
+// window is the good window of CPU in a measurement, nil if there is none.
+func (r *Measurement) window() *Window {
+	if r.table == nil {
+		return nil
+	}
+	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, Profile: r.CPU.Source, Table: r.table}
+}
+
+// completed returns the start of the period that a window from start to end completes. It
+// reports false for a window that completes none: one that follows another closely, or that
+// a jump of CPU has started early.
+func (m *measurer) completed(start time.Time, end *process.Snapshot) (began time.Time, ok bool) {
+	if began = m.ended.At; began.IsZero() {
+		began = start
+	} else if end.At.Sub(began) < m.Every*3/4 {
+		return began, false
+	}
+	m.ended = *end
+	return began, true
+}
+
+// goroutines is the profile of goroutines, empty if it could not be taken.
+func (m *measurer) goroutines() decode.Source {
+	p, _ := m.taker.Take(kinds.Goroutine)
+	return p.Source
+}
+
+// rest ends the guard's work for a window.
+func (m *measurer) rest(r *Measurement) {
+	m.last = r.Now
+	m.heap.rested = m.Process.Snap()
+	m.heap.add(&m.last, &m.heap.rested)
+}
+
+// gcOf sets the figure gc, or the reason why it is not known. The runtime counts the cost of a
+// collection when it ends. If none has ended, the CPU profile of the window shows whether
+// one was running. t is nil without a profile.
+func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
+	switch {
+	case used.GCKnown:
+		f.Figures["gc"] = used.GC
+	case t != nil && !judge.Collects(t):
+		f.Figures["gc"] = 0
+	default:
+		f.NoFigures = map[string]string{"gc": process.GCUnknown}
+	}
+}
+
+// A profile is what there is for the budgets of one kind: a profile with the facts about it, or
+// the reason why there is none.
+type profile struct {
+	kind string
+	decode.Source
+	facts judge.Facts
+	err   error
+}
+
+// profiles takes the profiles of all kinds that the budgets need in this window. Those of kinds
+// other than cpu are of the moment, or reach from the end of one window to the end of the next, so
+// that nothing is lost between windows, and one profile a window is enough.
+func (m *measurer) profiles(r *Measurement, s *Set, own *clock) (list []profile) {
+	for _, g := range s.groups {
+		switch {
+		case g.kind == "":
+			list = append(list, profile{facts: r.facts})
+		case g.kind == kinds.CPU:
+			list = append(list, r.cpuProfile())
+		case !r.completes && g.onlyOncePerPeriod(), r.Now.At.Before(m.due[g.kind]): // there is none in this window
+		case g.kind == kinds.GoroutineLeak: // the collection is not the guard's own work
+			list = append(list, m.take(g.kind, r))
+		default:
+			own.run(func() { list = append(list, m.take(g.kind, r)) })
+		}
+	}
+	return list
+}
+
+// cpuProfile is that of the window.
+func (r *Measurement) cpuProfile() profile {
+	p := profile{kind: kinds.CPU, Source: r.CPU.Source, facts: r.facts}
+	switch {
+	case !r.Tried:
+		p.err = errors.New("the CPU profiler is left to other code for some minutes")
+	case r.CPU.Outcome != profiler.OK:
+		p.err = fmt.Errorf("the window was lost (%s): %s", r.CPU.Outcome, r.CPU.Reason)
+	default:
+		p.facts.Kind, p.facts.Elapsed = kinds.CPU, r.CPU.Elapsed
+	}
+	return p
+}
+
+// take takes the profile of a kind.
+func (m *measurer) take(kind string, r *Measurement) profile {
+	taken, err := m.Process.Profile(&m.taker, kind)
+	m.due[kind] = nextAt(taken.Cost)
+	p := profile{kind: kind, Source: taken.Source, facts: r.facts, err: err}
+	f := &p.facts
+	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, taken.Elapsed, nil, nil, nil // a Baseline is a CPU profile
+	f.Periods = taken.Elapsed.Seconds() / m.Every.Seconds()
+	if kinds.Of(kind).Taken == kinds.Difference {
+		f.Work, f.NoWork = between(m.works[kind], r.now.work)
+		if !errors.Is(err, profiles.ErrNoCollection) {
+			m.works[kind] = r.now.work
+		}
+	}
+	if kinds.Of(kind).Sampling == kinds.Contention {
+		f.MutexFraction, f.Waited = int(taken.Rate), taken.Waited
+	}
+	return p
+}
+
+// costlyShare is the most of a core that profiles of a kind with a [profiles.Profile.Cost] may
+// take. The garbage and the pauses that come with them, which nobody can count, cost half as much
+// again. With a live heap of 500 MiB the collection of a leak profile takes some 0.7 s of CPU, so
+// that there is one in two or three minutes; a profile of 10,000 goroutines takes 30 ms, so that
+// there is one in six seconds.
+const costlyShare = 0.005
+
+// nextAt is when a profile may follow one that took so much CPU time.
+func nextAt(cost time.Duration) time.Time {
+	return time.Now().Add(time.Duration(float64(cost) / costlyShare))
+}
+
+// partsOf returns the profile of a kind that shows what a figure is made of: that of this window's
+// budgets, if there is one of the moment.
+func (m *measurer) partsOf(kind string, taken []profile) (decode.Source, error) {
+	for _, p := range taken {
+		if p.kind == kind && p.err == nil && kinds.Of(kind).Taken == kinds.State {
+			return p.Source, nil
+		}
+	}
+	if wait := time.Until(m.due[kind]); wait > 0 {
+		return decode.Source{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
+	}
+	p, err := m.parts.Take(kind)
+	m.due[kind] = nextAt(p.Cost)
+	return p.Source, err
+}
+
+// decoded is the table of a profile, without the samples of profguard itself in one of memory or
+// contention. A profile of goroutines has them all, as their count has. That of CPU is decoded
+// already.
+func decoded(d *decode.Decoder, p *profile, r *Measurement) (*decode.Table, error) {
+	switch {
+	case p.err != nil:
+		return nil, p.err
+	case p.kind == kinds.CPU:
+		return r.table, nil
+	case p.kind == "":
+		return &decode.Table{Symbols: new(decode.Symbols)}, nil
+	}
+	return decodedKind(d, p.kind, p.Source)
+}
+
+func decodedKind(d *decode.Decoder, kind string, p decode.Source) (*decode.Table, error) {
+	t, err := p.Table(d)
+	if err != nil || kinds.Of(kind).Sampling == kinds.Counted {
+		return t, err
+	}
+	return charge.WithoutOwn(t), nil
+}

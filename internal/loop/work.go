@@ -1,0 +1,128 @@
+package loop
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/foreign"
+)
+
+// callTimeout is how long a Work function may take. It should be an atomic load.
+const callTimeout = 100 * time.Millisecond
+
+// GatherTimeout is how long a registry may take, which calls all collectors of the host. To
+// gather a series takes some microseconds (go test -run - -bench Registry ./guard).
+const GatherTimeout = time.Second
+
+// An Answer is the value of a counter of work, or the reason why there is none.
+type Answer struct {
+	N   float64
+	Why string // "" if there is a number
+}
+
+// Readings are the answers of all counters at one moment, by their units of work.
+type Readings map[string]Answer
+
+// counters reads the counters of the host: its Work functions, and its registry, which is
+// asked only while a budget has a unit of it ("per http_requests_total").
+type counters struct {
+	sources  []*source
+	registry *source // the last of them
+}
+
+// A source is a Work function, or the registry. While a call hangs, there is no other one.
+type source struct {
+	units []string // to read
+	read  func(units []string) (Readings, error)
+	bound time.Duration
+	busy  atomic.Bool // a call has not returned
+}
+
+func newCounters(read map[string]func() float64, registry func(units []string) (Readings, error)) *counters {
+	c := &counters{registry: &source{read: registry, bound: GatherTimeout}}
+	for name, f := range read {
+		c.sources = append(c.sources, &source{
+			units: []string{name}, bound: callTimeout,
+			read: func([]string) (Readings, error) { return Readings{name: {N: f()}}, nil },
+		})
+	}
+	c.sources = append(c.sources, c.registry)
+	return c
+}
+
+// now asks all sources at once, so that one that hangs does not make the others late.
+func (c *counters) now() Readings {
+	replies := make([]Readings, len(c.sources))
+	var calls sync.WaitGroup
+	for i, s := range c.sources {
+		calls.Go(func() { replies[i] = s.ask() })
+	}
+	calls.Wait()
+	r := Readings{}
+	for _, reply := range replies {
+		maps.Copy(r, reply)
+	}
+	return r
+}
+
+// ask calls the source for an answer for each unit.
+func (s *source) ask() Readings {
+	if len(s.units) == 0 {
+		return nil
+	}
+	var list Readings
+	err := errors.New("an earlier call has not returned")
+	if s.busy.CompareAndSwap(false, true) {
+		units := s.units // which change while a call hangs
+		err = foreign.Within(s.bound, func() (err error) {
+			defer s.busy.Store(false)
+			list, err = s.read(units)
+			return err
+		})
+	}
+	if err == nil {
+		return list
+	}
+	failed := Readings{}
+	for _, name := range s.units {
+		failed[name] = Answer{Why: fmt.Sprintf("the counter of %s: %v", name, err)}
+	}
+	return failed
+}
+
+// between is the work from one reading to the next, and the reasons why it is not known for
+// some units: if a counter has decreased, for example.
+func between(before, after Readings) (done map[string]float64, why map[string]string) {
+	done, why = map[string]float64{}, map[string]string{}
+	for name, b := range after {
+		a, known := before[name]
+		switch grown := b.N - a.N; {
+		case b.Why != "" || a.Why != "":
+			why[name] = cmp.Or(b.Why, a.Why)
+		case known && !(grown >= 0 && grown <= math.MaxFloat64): // also without numbers
+			why[name] = fmt.Sprintf("the counter of %s went from %.15g to %.15g: that is no growth that can be counted", name, a.N, b.N)
+		case known:
+			done[name] = grown
+		}
+	}
+	return done, why
+}
+
+// RegistryUnits are the units of work of budgets that have no Work function.
+func RegistryUnits(set budget.Set, read map[string]func() float64) []string {
+	units := map[string]bool{}
+	for _, b := range set {
+		if _, counted := read[b.Per]; b.Per != "" && !counted {
+			units[b.Per] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(units))
+}
