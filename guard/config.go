@@ -37,9 +37,11 @@ type Config struct {
 	// default, or Window if that is longer. Window is the length of a window, from a second to
 	// five minutes. By default it is 10 seconds or half of Every, whichever is shorter, but at
 	// least a second, so that other code can take a profile in between. If both are equal,
-	// there is no pause between windows. While a budget is pending that has no "for" and is not
-	// on a counted value, or fires and its last window was within the limit, the next window
-	// starts after a pause of half a window, for at most ten minutes an hour.
+	// there is no pause between windows.
+	//
+	// In doubt windows come faster: while a budget is pending, or fires and its last window was
+	// within the limit, the next one starts after a pause of half a window, for at most ten
+	// minutes an hour. That is not so for budgets with "for" or on counted values.
 	Every  time.Duration
 	Window time.Duration
 

@@ -9,12 +9,11 @@
 //	defer g.Stop()
 //
 // From then on the process takes a CPU profile of itself for 10 seconds of every
-// minute, and profiles of the other kinds where a budget asks for them, and compares
-// them with budgets, which package
-// [github.com/profguard/profguard/budget] explains. What is found becomes metrics
-// ([Guard] is a Prometheus collector), events ([Event]: OpenTelemetry, log/slog, a
-// callback), profiles on disk (Config.DumpDir), a debug page ([Guard.Handler]) and
-// [Guard.Status].
+// minute, and profiles of the other kinds if a budget asks for them. It compares them with
+// budgets, which package [github.com/profguard/profguard/budget] explains. What it finds
+// becomes metrics ([Guard] is a Prometheus collector), events ([Event]: OpenTelemetry,
+// log/slog, a callback), profiles on disk (Config.DumpDir), a debug page
+// ([Guard.Handler]) and [Guard.Status].
 //
 // A test compares a piece of work with the same budgets by [Check].
 //
@@ -34,8 +33,8 @@
 // another profile on purpose, notices when its own was stopped, and backs off while
 // other code is profiling: for a minute, then for 2, 4, 8 and 15. At the defaults, a profile
 // of 30 seconds that a person takes at /debug/pprof costs at most one window (go test -v -run
-// WindowsLostToAPerson ./guard). A profiler that runs
-// all the time costs nearly all windows.
+// WindowsLostToAPerson ./guard). A profiler that runs all the time, such as the agent of
+// Pyroscope or Datadog, costs nearly all windows.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

@@ -48,7 +48,7 @@ const (
 	unmatched
 	// nameless functions have an address for a name, or nothing.
 	nameless
-	// foreign functions are in no package of Go, as those of C.
+	// foreign functions are in no Go package, such as those of C.
 	foreign
 	// firsts are first functions: see firstFunctions.
 	firsts

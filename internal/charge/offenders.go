@@ -59,8 +59,8 @@ func (c *Counter) Rank(query int, keys []int32) {
 // Offenders selects the functions to name from the keys over a limit, which are given in
 // their ranked order. It returns no more than most, in the order to name them: the deepest
 // function of a chain of calls first, and the heaviest chain before others. The samples of
-// a named function are subtracted from all others. A function that is not over the limit
-// any more is not named. Those over the first limit, which is no lower, are named first.
+// a named function are subtracted from all others. A function that is no longer over
+// the limit is not named. Those over the first limit, which is no lower, are named first.
 func (c *Counter) Offenders(query int, over []int32, most int, first, limit int64) []int32 {
 	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, a key is its place in this list
 	var named []int32

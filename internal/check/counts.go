@@ -24,9 +24,9 @@ import (
 //
 // All that the process uses from the first call to the end of the last pause counts, so that
 // work which starts goroutines and returns is counted too. Of what it uses between readings, only
-// what reading takes is left out: on a busy machine the check may not get a core for long. Other code can only add to it: if it
-// is below a limit, the limit is kept. That a limit is exceeded is known only if the process
-// rests in the pauses.
+// what reading takes is left out: on a busy machine the check may not get a core for long. Other
+// code can only add to that: if it is below a limit, the limit is kept. That a limit is exceeded
+// is known only if the process rests in the pauses.
 const (
 	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
 	// updates the CPU time of threads on other cores only every few milliseconds (cpuTick).
