@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,24 @@ func (r *receiver) received() []string {
 	return slices.Clone(r.got)
 }
 
+func (r *receiver) heard() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.news)
+}
+
+func (r *receiver) attempts() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.tried)
+}
+
+func (r *receiver) sentAt() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.at)
+}
+
 func (r *receiver) item(n int, window bool) *Item {
 	id := fmt.Sprint("d", n)
 	if window {
@@ -100,7 +119,7 @@ func TestSends(t *testing.T) {
 		if got := r.received(); !slices.Equal(got, []string{"d1", "d3", "w2"}) && !slices.Equal(got, []string{"d1", "w2", "d3"}) || done != 1 {
 			t.Errorf("received %v, done %d times", got, done)
 		}
-		if first := r.at[0]; first != 2500*time.Millisecond {
+		if first := r.sentAt()[0]; first != 2500*time.Millisecond {
 			t.Errorf("the first was sent after %v, want half of the spread", first)
 		}
 		if c := q.Counts(); c[Sent] != 3 || c[Failed] != 0 {
@@ -165,20 +184,20 @@ func TestBackOff(t *testing.T) {
 		if got := r.received(); len(got) != 3 {
 			t.Errorf("received %v", got)
 		}
-		for i := 1; i+1 < len(r.tried)-3; i++ {
-			before, after := r.tried[i]-r.tried[i-1], r.tried[i+1]-r.tried[i]
+		for i := 1; i+1 < len(r.attempts())-3; i++ {
+			before, after := r.attempts()[i]-r.attempts()[i-1], r.attempts()[i+1]-r.attempts()[i]
 			if after < before || after > 15*time.Minute {
-				t.Errorf("tried after %v", r.tried)
+				t.Errorf("tried after %v", r.attempts())
 				break
 			}
 		}
-		if len(r.tried) > 20 {
-			t.Errorf("tried %d times", len(r.tried))
+		if len(r.attempts()) > 20 {
+			t.Errorf("tried %d times", len(r.attempts()))
 		}
-		if !slices.Equal(r.news, []string{"connection refused", "<nil>"}) {
-			t.Errorf("news %q", r.news)
+		if !slices.Equal(r.heard(), []string{"connection refused", "<nil>"}) {
+			t.Errorf("news %q", r.heard())
 		}
-		if c := q.Counts(); c[Sent] != 3 || int(c[Failed]) != len(r.tried)-3 {
+		if c := q.Counts(); c[Sent] != 3 || int(c[Failed]) != len(r.attempts())-3 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -197,8 +216,8 @@ func TestBlip(t *testing.T) {
 		q := start(t, r, Limits{})
 		q.Add(r.item(1, false))
 		time.Sleep(time.Minute)
-		if len(r.received()) != 1 || len(r.news) != 0 {
-			t.Errorf("received %v, news %q", r.received(), r.news)
+		if len(r.received()) != 1 || len(r.heard()) != 0 {
+			t.Errorf("received %v, news %q", r.received(), r.heard())
 		}
 	})
 }
@@ -228,8 +247,8 @@ func TestRetryAfter(t *testing.T) {
 			q := start(t, r, Limits{})
 			q.Add(r.item(1, false))
 			time.Sleep(3 * time.Hour)
-			if len(r.tried) != 2 || !between(r.tried[1]-r.tried[0], want, want*5/4) {
-				t.Errorf("asked for %v: tried after %v", asked, r.tried)
+			if len(r.attempts()) != 2 || !between(r.attempts()[1]-r.attempts()[0], want, want*5/4) {
+				t.Errorf("asked for %v: tried after %v", asked, r.attempts())
 			}
 		})
 	}
@@ -252,8 +271,8 @@ func TestRefused(t *testing.T) {
 		q.Add(it)
 		q.Add(r.item(2, false))
 		time.Sleep(time.Hour)
-		if got := r.received(); !slices.Equal(got, []string{"d2"}) || len(r.tried) != 2 || !done {
-			t.Errorf("received %v after %d tries, done: %t", got, len(r.tried), done)
+		if got := r.received(); !slices.Equal(got, []string{"d2"}) || len(r.attempts()) != 2 || !done {
+			t.Errorf("received %v after %d tries, done: %t", got, len(r.attempts()), done)
 		}
 		if c := q.Counts(); c[Refused] != 1 || c[Sent] != 1 {
 			t.Errorf("counts %v", c)
@@ -300,8 +319,8 @@ func TestPanics(t *testing.T) {
 					q.Add(r.item(n, false))
 				}
 				time.Sleep(time.Hour)
-				if len(r.tried) != 3 || len(r.news) != 1 {
-					t.Errorf("tried %d times, news %q", len(r.tried), r.news)
+				if len(r.attempts()) != 3 || len(r.heard()) != 1 {
+					t.Errorf("tried %d times, news %q", len(r.attempts()), r.heard())
 				}
 				if q.Add(r.item(11, false)) {
 					t.Error("it takes more")
@@ -330,16 +349,17 @@ func TestHangs(t *testing.T) {
 				return nil
 			}
 			q := start(t, r, Limits{Items: 8})
-			before := runtime.NumGoroutine()
 			for n := range 100 {
 				q.Add(r.item(n, false))
 				time.Sleep(10 * time.Second)
 			}
-			if grown := runtime.NumGoroutine() - before; grown > 1 {
-				t.Errorf("%d goroutines more", grown)
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			if n := bytes.Count(stacks, []byte(".(*sender).send.func1(")); n != 1 {
+				t.Errorf("%d goroutines send", n)
 			}
-			if c := q.Counts(); c[Hung] != 1 || c[Full] != 91 || len(r.news) != 1 {
-				t.Errorf("counts %v, news %q", c, r.news)
+			if c := q.Counts(); c[Hung] != 1 || c[Full] != 91 || len(r.heard()) != 1 {
+				t.Errorf("counts %v, news %q", c, r.heard())
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -349,8 +369,8 @@ func TestHangs(t *testing.T) {
 			if ends {
 				close(release)
 				time.Sleep(time.Minute)
-				if c := q.Counts(); c[Sent] != 9 || len(r.news) != 2 {
-					t.Errorf("after its end: counts %v, news %q", c, r.news)
+				if c := q.Counts(); c[Sent] != 9 || len(r.heard()) != 2 {
+					t.Errorf("after its end: counts %v, news %q", c, r.heard())
 				}
 				return
 			}
