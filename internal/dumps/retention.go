@@ -79,6 +79,12 @@ func (s *Store) mine(instance string) bool {
 	if instance == s.instance {
 		return true
 	}
+	if s.hasTaken(instance) {
+		if s.disk.remove(folderName(instance)) == nil { // it is empty
+			s.giveBack(instance)
+		}
+		return true
+	}
 	ended := s.ended(instance)
 	if ended {
 		s.disk.remove(folderName(instance)) // if it is empty

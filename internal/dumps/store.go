@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -37,9 +40,14 @@ type Store struct {
 	lock     io.Closer     // of the folder, held as long as the store is open; nil where there are no locks
 
 	// mu guards the next fields and is never held during I/O.
-	mu     sync.Mutex
-	queue  chan prepared
-	closed bool // no more offers
+	mu      sync.Mutex
+	queue   chan prepared
+	closed  bool                 // no more offers
+	waiting map[ID]bool          // in the queue, or being saved
+	sent    map[Unsent]bool      // without a mark yet
+	taken   map[string]io.Closer // locks of the folders of processes that are gone, by instance
+
+	marks chan struct{} // holds a token when there is something in sent
 }
 
 // Outcome is the end of an offered dump.
@@ -66,7 +74,8 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open() error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
-	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
+	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan struct{}, 1)
+	s.waiting, s.sent, s.taken = map[ID]bool{}, map[Unsent]bool{}, map[string]io.Closer{}
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
 		return err
@@ -120,12 +129,29 @@ func (s *Store) run() {
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
-				_ = recovered(func() error { s.leave(); return s.disk.close() }) // or the kernel does it later
+				_ = recovered(func() error { // or the kernel does it later
+					s.writeMarks()
+					s.mu.Lock()
+					taken := slices.Collect(maps.Keys(s.taken))
+					s.mu.Unlock()
+					for _, instance := range taken {
+						s.giveBack(instance)
+					}
+					s.leave()
+					return s.disk.close()
+				})
 				return
 			}
-			s.report(Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })})
+			err := recovered(func() error { return s.write(p) })
+			s.mu.Lock()
+			delete(s.waiting, p.id)
+			s.mu.Unlock()
+			s.report(Outcome{ID: p.id, Err: err})
+			_ = recovered(func() error { s.writeMarks(); return nil })
+		case <-s.marks:
+			_ = recovered(func() error { s.writeMarks(); return nil })
 		case <-tick.C:
-			_ = recovered(func() error { return s.tidy(nil) }) // an error comes again before the next save
+			_ = recovered(func() error { s.writeMarks(); return s.tidy(nil) }) // an error comes again before the next save
 		}
 	}
 }
@@ -186,6 +212,7 @@ func (s *Store) Offer(d Dump) (ID, error) {
 	}
 	select {
 	case s.queue <- p:
+		s.waiting[p.id] = true
 		return p.id, nil
 	default:
 		return "", fmt.Errorf("offer dump: %w: %d dumps wait already; the disk does not keep up", ErrDropped, queueLen)
@@ -196,11 +223,11 @@ func (s *Store) Offer(d Dump) (ID, error) {
 func (s *Store) prepare(d Dump) (p prepared, err error) {
 	n := newName(cmp.Or(d.End, s.now()), d.Name, s.instance, s.random(), d.Mark)
 	p = prepared{entry: &entry{name: n}}
-	side := Sidecar{ID: n.id, Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark, PID: os.Getpid()}
+	side := Sidecar{ID: n.id, Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark, Attributes: d.Attributes, PID: os.Getpid()}
 	side.Host, _ = os.Hostname() // without it the sidecar names no host
 	side.Build = buildOf()
 	for _, f := range d.Files {
-		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
+		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix || strings.HasSuffix(suffix, sentExt) {
 			return p, fmt.Errorf("file %q: want a lower-case word and .pb.gz or .out", f.Name)
 		}
 		side.Files = append(side.Files, n.file(f.Name))

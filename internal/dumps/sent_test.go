@@ -1,0 +1,225 @@
+package dumps
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// unsent lists the kinds of what a store has not sent.
+func unsent(t *testing.T, s *Store) (kinds []string) {
+	t.Helper()
+	found, err := s.Unsent(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range found {
+		if !s.IsUnsent(u) {
+			t.Errorf("%s is listed, and is not unsent", u.File)
+		}
+		kinds = append(kinds, u.Kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// offered offers a dump, and waits until it is saved.
+func offered(t *testing.T, s *Store, saved chan Outcome, d Dump) ID {
+	t.Helper()
+	id, err := s.Offer(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := <-saved; o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	return id
+}
+
+func twoProfiles() Dump {
+	d := testDump("b")
+	d.Files = []File{{"cpu.pb.gz", gz(100)}, {"goroutine.pb.gz", gz(100)}, {"trace.out", []byte("t")}}
+	d.Attributes = map[string]string{"service.name": "shop"}
+	return d
+}
+
+// What was sent is not sent again, neither by this process nor by the next one.
+func TestSent(t *testing.T) {
+	dir, saved := newDir(t), make(chan Outcome, 1)
+	s := openRunning(t, dir, testKeep, nil, func(o Outcome) { saved <- o })
+	id := offered(t, s, saved, twoProfiles())
+	if got := unsent(t, s); !slices.Equal(got, []string{"cpu", "goroutine"}) {
+		t.Errorf("before: %v", got)
+	}
+	s.Sent(id, "cpu")
+	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
+		t.Errorf("after: %v", got)
+	}
+	if err := s.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	next, clock := openTest(t, dir, testKeep, nil)
+	found, err := next.Unsent(100)
+	if err != nil || len(found) != 1 || found[0].Kind != "goroutine" {
+		t.Fatalf("the next process: %v, %v", found, err)
+	}
+	data, side, err := next.ReadUnsent(found[0])
+	if err != nil || !slices.Equal(data, gz(100)) || side.Attributes["service.name"] != "shop" || side.ID != id {
+		t.Errorf("read: %d bytes, %+v, %v", len(data), side, err)
+	}
+	// Marks are no files of a dump for those who list it, and go with it.
+	if list, total, err := next.List(10); err != nil || total != 1 || strings.Contains(string(list[0].Sidecar), sentExt) {
+		t.Errorf("listed: %v, %v", list, err)
+	}
+	clock.advance(30 * 24 * time.Hour)
+	if err := next.tidy(nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 {
+		t.Errorf("left: %v", files)
+	}
+}
+
+// A dump that is sent before it is saved is marked when it is saved.
+func TestSentBeforeSaved(t *testing.T) {
+	dir, saved := newDir(t), make(chan Outcome, 1)
+	gate := make(chan struct{})
+	s := openRunning(t, dir, testKeep, func(d disk) disk {
+		return &faulty{disk: d, check: func(_ int, op string) error {
+			if op == "create" {
+				<-gate
+			}
+			return nil
+		}}
+	}, func(o Outcome) { saved <- o })
+	id, err := s.Offer(twoProfiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Sent(id, "cpu")
+	s.Sent(id, "goroutine")
+	close(gate)
+	<-saved
+	if got := unsent(t, s); len(got) > 0 {
+		t.Errorf("unsent: %v", got)
+	}
+	s.Close(context.Background())
+	next, _ := openTest(t, dir, testKeep, nil)
+	if got := unsent(t, next); len(got) > 0 {
+		t.Errorf("unsent for the next process: %v", got)
+	}
+}
+
+// A mark that cannot be written is remembered, and written later.
+func TestMarkFails(t *testing.T) {
+	dir, saved := newDir(t), make(chan Outcome, 1)
+	var full atomic.Bool
+	s := openRunning(t, dir, testKeep, func(d disk) disk {
+		return &faulty{disk: d, check: func(_ int, op string) error {
+			if op == "create" && full.Load() {
+				return ErrNoSpace
+			}
+			return nil
+		}}
+	}, func(o Outcome) { saved <- o })
+	id := offered(t, s, saved, twoProfiles())
+	full.Store(true)
+	s.Sent(id, "cpu")
+	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
+		t.Errorf("unsent: %v", got)
+	}
+	s.writeMarks()
+	full.Store(false)
+	s.Close(context.Background())
+	next, _ := openTest(t, dir, testKeep, nil)
+	if got := unsent(t, next); !slices.Equal(got, []string{"goroutine"}) {
+		t.Errorf("unsent for the next process: %v", got)
+	}
+}
+
+// What a running process has not sent is its own. What one that is gone has not sent is taken over
+// by one process only.
+func TestTakeOver(t *testing.T) {
+	dir, saved := newDir(t), make(chan Outcome, 1)
+	a := openRunning(t, dir, testKeep, nil, func(o Outcome) { saved <- o })
+	offered(t, a, saved, twoProfiles())
+	b, _ := openTest(t, dir, testKeep, nil)
+	c, clock := openTest(t, dir, testKeep, nil)
+	if got := unsent(t, b); len(got) > 0 {
+		t.Errorf("of a running process: %v", got)
+	}
+	a.Close(context.Background())
+	if got := unsent(t, b); len(got) != 2 {
+		t.Errorf("of one that is gone: %v", got)
+	}
+	if got := unsent(t, c); len(got) > 0 {
+		t.Errorf("the same again, by another process: %v", got)
+	}
+	if err := b.tidy(nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(own(t, b)); n != 1 {
+		t.Errorf("of its caps it counts %d dumps", n)
+	}
+	b.Close(context.Background())
+	if got := unsent(t, c); len(got) != 2 {
+		t.Errorf("of one that has taken over and is gone: %v", got)
+	}
+	clock.advance(30 * 24 * time.Hour)
+	if err := c.tidy(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.tidy(nil); err != nil || len(c.taken) > 0 {
+		t.Errorf("an empty folder is kept: %v, %v", c.taken, err)
+	}
+}
+
+// What somebody has put into the folder is not read without bounds, and is no profile.
+func TestUnsentHostile(t *testing.T) {
+	dir := newDir(t)
+	folder := filepath.Join(dir, folderName("00000001"))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stem := "profguard-20201121T091500.123Z-b-00000001-00000002"
+	for name, data := range map[string][]byte{
+		stem + ".json":           []byte(`{"budget": 7, "attributes": {"a": "b"}}`),
+		stem + ".cpu.pb.gz":      make([]byte, maxProfile+1),
+		stem + ".heap.pb.gz":     []byte("x"),
+		stem + ".block.sent":     nil,
+		"../" + stem + ".pb.gz":  nil,
+		strings.Repeat("x", 200): nil,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ := openTest(t, dir, Keep{Free: 1e-12, Age: 1 << 62}, nil)
+	if got := unsent(t, s); !slices.Equal(got, []string{"cpu", "heap"}) {
+		t.Errorf("unsent: %v", got)
+	}
+	found, _ := s.Unsent(1)
+	if len(found) != 1 {
+		t.Fatalf("%d of at most 1", len(found))
+	}
+	if _, _, err := s.ReadUnsent(found[0]); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
+		t.Errorf("too large: %v", err)
+	}
+	for _, file := range []string{"../../etc/passwd", "", stem + ".json", stem + ".cpu.pb.gz/../x"} {
+		if s.IsUnsent(Unsent{ID(stem), file, "cpu"}) && file != stem+".json" {
+			t.Errorf("%q is unsent", file)
+		}
+		if _, _, err := s.ReadUnsent(Unsent{ID(stem), file, "cpu"}); err == nil && file != stem+".json" {
+			t.Errorf("%q is read", file)
+		}
+	}
+	if _, err := s.prepare(Dump{Files: []File{{"cpu.sent", nil}}}); err == nil || errors.Is(err, ErrLimit) {
+		t.Errorf("a mark as a file: %v", err)
+	}
+}
