@@ -2,8 +2,9 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"github.com/profguard/profguard/internal/export"
 )
 
 // An Exporter sends profiles to where they outlive the process: a collector, Pyroscope, a bucket.
@@ -15,6 +16,8 @@ import (
 // is the same then. An error means that the profile is sent again later, unless it wraps
 // [ErrRefused]. If an error has a method RetryAfter() time.Duration, nothing is sent for that long,
 // or for an hour if that is shorter.
+//
+// If an exporter has a method Validate() error, [Start] calls it and returns its error.
 type Exporter interface {
 	Export(ctx context.Context, p Profile) error
 }
@@ -27,7 +30,7 @@ type Locator interface {
 
 // ErrRefused is wrapped by the errors of an [Exporter] about a profile that its destination will
 // never take, such as one that is too large.
-var ErrRefused = errors.New("refused")
+var ErrRefused = export.ErrRefused
 
 // A Profile is what an [Exporter] gets. It must not be modified.
 type Profile struct {
