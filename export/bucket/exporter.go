@@ -1,0 +1,106 @@
+// Package bucket keeps profiles in S3, Google Cloud Storage, Azure, or a folder, by gocloud.dev/blob:
+//
+//	store, err := blob.OpenBucket(ctx, "s3://profiles?region=eu-west-1") // with _ "gocloud.dev/blob/s3blob"
+//	g, err := guard.Start(guard.Config{Export: &bucket.Exporter{Bucket: store}})
+//
+// A profile is an object, with a JSON object beside it that says what it is:
+//
+//	<prefix><service>/2026/11/27/<id>.pb.gz
+//	<prefix><service>/2026/11/27/<id>.json
+//
+// The profile is written last, so one that is there is whole and has its JSON. One that is sent
+// again has the same name. Nothing is deleted: let a rule of the bucket do that.
+package bucket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/profguard/profguard/guard"
+)
+
+// An Exporter writes profiles to a bucket. Its fields must not change after guard.Start.
+type Exporter struct {
+	// Bucket is where profiles go. Who opened it closes it, after the guard's Stop.
+	Bucket *blob.Bucket
+	// Prefix begins all keys: "", or as in "profiles/".
+	Prefix string
+	// Base is the address that the key of an object is appended to, for people:
+	// "https://profiles.s3.eu-west-1.amazonaws.com/", "s3://profiles/". "": nothing says where it is.
+	Base string
+}
+
+// Validate returns the mistakes in the fields.
+func (e *Exporter) Validate() error {
+	if e.Bucket == nil {
+		return errors.New(`bucket.Exporter.Bucket: expected an open bucket, found nil: open one with blob.OpenBucket(ctx, "s3://name?region=eu-west-1")`)
+	}
+	return nil
+}
+
+// A Description is the JSON beside a profile.
+type Description struct {
+	ID         string            `json:"id"`
+	Kind       string            `json:"kind"`
+	Start      time.Time         `json:"start"`
+	End        time.Time         `json:"end"`
+	Budget     string            `json:"budget,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+// Export implements [guard.Exporter].
+func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
+	about, err := json.MarshalIndent(Description{p.ID, p.Kind, p.Start, p.End, p.Budget, p.Attributes}, "", "  ")
+	if err == nil {
+		err = e.write(ctx, e.key(p)+".json", about, "application/json")
+	}
+	if err == nil {
+		err = e.write(ctx, e.key(p)+".pb.gz", p.Data, "application/octet-stream") // with gzip's encoding, browsers would inflate it
+	}
+	switch gcerrors.Code(err) {
+	case gcerrors.OK:
+		return nil
+	case gcerrors.InvalidArgument:
+		return fmt.Errorf("bucket: %w: %w", guard.ErrRefused, err)
+	}
+	return fmt.Errorf("bucket: %w", err)
+}
+
+func (e *Exporter) write(ctx context.Context, key string, data []byte, contentType string) error {
+	return e.Bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: contentType, DisableContentTypeDetection: true})
+}
+
+// URL implements [guard.Locator].
+func (e *Exporter) URL(p guard.Profile) string {
+	if e.Base == "" {
+		return ""
+	}
+	return e.Base + e.key(p) + ".pb.gz"
+}
+
+// key is the key without its extension.
+func (e *Exporter) key(p guard.Profile) string {
+	service := p.Attributes["service.name"]
+	if service == "" {
+		service = "unknown_service"
+	}
+	return e.Prefix + path.Join(plain(service), p.Start.UTC().Format("2006/01/02"), plain(p.ID))
+}
+
+// plain is a text without what separates or ends keys in some store or shell.
+func plain(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, s), ".")
+}

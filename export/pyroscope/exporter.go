@@ -1,0 +1,179 @@
+// Package pyroscope sends profiles to Pyroscope, by its push API:
+//
+//	g, err := guard.Start(guard.Config{Export: &pyroscope.Exporter{Address: "http://pyroscope:4040"}})
+//
+// Beside Pyroscope's own agent use [Client] instead, which lets a guard judge what the agent sends.
+package pyroscope
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/export"
+)
+
+// An Exporter sends profiles to Pyroscope. Its fields must not change after guard.Start.
+type Exporter struct {
+	// Address is that of the server, as in http://pyroscope:4040.
+	Address string
+	// Tenant is sent as X-Scope-OrgID; "": none.
+	Tenant string
+	// User and Password are for basic authentication, as Grafana Cloud has it.
+	User, Password string
+	// Header is sent with each request. nil: none.
+	Header http.Header
+	// Client sends the requests; nil means one that trusts the certificates of the system.
+	Client *http.Client
+	// UI is the address at which people see Pyroscope's own pages; "" means Address.
+	UI string
+}
+
+const path = "/push.v1.PusherService/Push"
+
+// Validate returns the mistakes in the fields.
+func (e *Exporter) Validate() error {
+	return export.Address("pyroscope.Exporter.Address", e.Address, "http://pyroscope:4040")
+}
+
+// Export implements [guard.Exporter].
+func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
+	header := e.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Content-Type", "application/proto")
+	header.Set("Connect-Protocol-Version", "1")
+	if e.Tenant != "" {
+		header.Set("X-Scope-OrgID", e.Tenant)
+	}
+	if e.User != "" {
+		r := http.Request{Header: header}
+		r.SetBasicAuth(e.User, e.Password)
+	}
+	_, err := export.Post(ctx, e.Client, strings.TrimRight(e.Address, "/")+path, header, encode(p))
+	if err != nil {
+		return fmt.Errorf("pyroscope: %w", err)
+	}
+	return nil
+}
+
+// names are those that Pyroscope's agents give to kinds of profiles, and the type of value that its
+// pages show of each.
+var names = map[string]struct{ name, shows string }{
+	"cpu":           {"process_cpu", "cpu:nanoseconds:cpu:nanoseconds"},
+	"heap":          {"memory", "inuse_space:bytes:space:bytes"},
+	"allocs":        {"memory", "alloc_space:bytes:space:bytes"},
+	"goroutine":     {"goroutines", "goroutine:count:goroutine:count"},
+	"goroutineleak": {"goroutineleak", "goroutineleak:count:goroutineleak:count"},
+	"mutex":         {"mutex", "delay:nanoseconds:contentions:count"},
+	"block":         {"block", "delay:nanoseconds:contentions:count"},
+}
+
+func nameOf(kind string) string {
+	if of, known := names[kind]; known {
+		return of.name
+	}
+	return label(kind)
+}
+
+// URL implements [guard.Locator]. It is a page of Pyroscope with the profiles of that time.
+func (e *Exporter) URL(p guard.Profile) string {
+	of, known := names[p.Kind]
+	if !known {
+		return ""
+	}
+	base := e.UI
+	if base == "" {
+		base = e.Address
+	}
+	q := url.Values{
+		"query": {fmt.Sprintf("%s:%s{service_name=%q}", of.name, of.shows, service(p))},
+		"from":  {fmt.Sprint(p.Start.Unix() - 1)},
+		"until": {fmt.Sprint(p.End.Unix() + 1)},
+	}
+	return strings.TrimRight(base, "/") + "/?" + q.Encode()
+}
+
+func service(p guard.Profile) string {
+	if s := p.Attributes["service.name"]; s != "" {
+		return s
+	}
+	return "unknown_service"
+}
+
+// few are the attributes of a dump that become labels. The others have other values in each dump,
+// and would make a series of each.
+var few = map[string]bool{"profguard.verdict": true}
+
+// labels are those of the series. A series that is not to be subtracted from the one before says so.
+func labels(p guard.Profile) map[string]string {
+	of := map[string]string{}
+	for k, v := range p.Attributes {
+		if v != "" && (!strings.HasPrefix(k, "profguard.") || few[k]) {
+			of[label(k)] = strings.ToValidUTF8(v, "\uFFFD")
+		}
+	}
+	if p.Budget != "" {
+		of["profguard_budget"] = strings.ToValidUTF8(p.Budget, "\uFFFD")
+	}
+	of["__name__"], of["__delta__"], of["service_name"] = nameOf(p.Kind), "false", service(p)
+	return of
+}
+
+// label is a name as Prometheus allows it.
+func label(s string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s)
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
+}
+
+// The fields of push.v1.PushRequest and what it holds.
+const (
+	requestSeries = 1
+	seriesLabels  = 1
+	seriesSamples = 2
+	labelName     = 1
+	labelValue    = 2
+	sampleProfile = 1
+	sampleID      = 2
+)
+
+// encode makes a PushRequest. With the API's own package a program would link gRPC's gateway.
+func encode(p guard.Profile) []byte {
+	var series []byte
+	of := labels(p)
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		series = field(series, seriesLabels, field(field(nil, labelName, []byte(k)), labelValue, []byte(of[k])))
+	}
+	series = field(series, seriesSamples, field(field(nil, sampleProfile, p.Data), sampleID, []byte(uuid(p.ID))))
+	return field(nil, requestSeries, series)
+}
+
+func field(b []byte, n protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), v)
+}
+
+// uuid is the same whenever a profile is sent.
+func uuid(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, for hashes of one's own
+	h := hex.EncodeToString(sum[:16])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
