@@ -66,6 +66,15 @@ type Finding struct {
 	SmallBaseline bool
 }
 
+// Counted is the finding on a value that was counted in full, and not sampled.
+func Counted(value, limit float64) Finding {
+	f := Finding{Verdict: Pass, Value: value, Low: value, High: value}
+	if value > limit {
+		f.Verdict = Fail
+	}
+	return f
+}
+
 // decide sets the verdict by the bounds.
 func (f *Finding) decide(limit, zone float64) {
 	switch {

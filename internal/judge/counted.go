@@ -4,14 +4,39 @@ import (
 	"math"
 	"time"
 
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// The CPU and the allocations of the whole process are counted by the kernel and the runtime, and
-// not sampled. Rules on them are judged once a period, by counters of the whole period. They need
-// no profile and no samples.
+// counted judges the CPU and the allocations of the whole process, which are counted by the kernel and
+// the runtime, and not sampled. A guard judges them once a period, by counters of the whole period
+// ([Rule.Count]), without a profile. Where there are no counters, samples decide.
+type counted struct{ sampled }
+
+// hasCounter reports whether a counter of the process has the value of the rule: its CPU, in
+// cores or per unit of work, or its allocations per unit of work.
+func (r *Rule) hasCounter() bool {
+	if r.Class != Process || r.Test != Limited || r.In != "" || len(r.Where) > 0 {
+		return false
+	}
+	return r.Kind == kinds.CPU && (r.Per != "" || r.Dimension == unit.Cores) || r.Kind == kinds.Allocs && r.Per != ""
+}
+
+func (c counted) needs() Needs { return Needs{Profile: c.Kind, Periodic: true, Counters: true} }
+
+func (c counted) alert(period, window time.Duration) alert.Rule {
+	return c.alertOf(period, window, true)
+}
+
+// window takes the figure of the process where it is known.
+func (c counted) window(m *measurement) Finding {
+	if _, given := m.facts.Figures[FigureOf(c.Subject)]; given && c.Dimension == unit.Cores && m.unmet(c.rule) == nil {
+		return figure{c.rule}.measured(m)
+	}
+	return c.sampled.window(m)
+}
 
 const (
 	// A heavy request is taken to cost as much as ten usual ones: that is so in a lognormal
@@ -66,13 +91,13 @@ func (r *Rule) Count(last Finding, u Usage, figures map[string]float64, period t
 	if r.When.UnmetBy(figures) != nil || over <= 0 || math.IsInf(value, 1) { // last says why
 		return f, false, false
 	}
-	e := counted(value, r.Limit)
+	e := evidence.Counted(value, r.Limit)
 	if e.Verdict == evidence.Fail && !(evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy) {
 		// A single request could decide.
 		e.Verdict, reason.Little = evidence.Inconclusive, true
 		again = u.Elapsed < pooledPeriods*period
 	}
-	f.set(e)
+	f.Verdict, f.Value, f.Low, f.High = e.Verdict, e.Value, e.Low, e.High
 	f.Proven, f.Reason = e.Verdict, reason
 	if e.Verdict == evidence.Pass { // the offenders are of a window that has failed
 		f.Offenders, f.Over = nil, 0

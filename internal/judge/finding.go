@@ -28,7 +28,7 @@ type Finding struct {
 	Notes
 
 	// Proven is the last proof, by one window or by all together, and Evidence what
-	// all windows together say for an excess: 1 is proof. Only a [Watch] sets them.
+	// all windows together say for an excess: 1 is proof. Only a [Watch] knows them.
 	// If the baseline is too small to prove a pass, Proven changes from Fail to
 	// Inconclusive when the growth is over. While Proven is a pass by all together, Kept is
 	// when they proved it last.
@@ -42,6 +42,20 @@ type Notes struct {
 	Cut       int64 // samples whose stacks the runtime may have cut off, also those of the baseline; 0 where that cannot change the verdict or the offender
 	Unordered bool  // addresses do not show the order of the link, so hand-overs between functions may have been missed
 	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
+}
+
+// lacksNames reports whether it is not known which functions are in the samples.
+func (f *Finding) lacksNames() bool {
+	switch f.Reason.(type) {
+	case NoNames, NoPackages:
+		return true
+	}
+	return false
+}
+
+// findingOf is a finding with the numbers of package evidence.
+func findingOf(e evidence.Finding, why Reason) Finding {
+	return Finding{Verdict: e.Verdict, Value: e.Value, Low: e.Low, High: e.High, Reason: why}
 }
 
 // Unjudged returns n findings that say why nothing could be judged.
@@ -84,21 +98,6 @@ func (f *Frame) Place() string {
 // HasValue reports whether something was measured. What is not decided has an upper bound then.
 func (f *Finding) HasValue() bool {
 	return f.Verdict != evidence.Inconclusive || f.High != 0 || f.Value != 0
-}
-
-// set copies the verdict and the numbers.
-func (f *Finding) set(e evidence.Finding) {
-	f.Verdict = e.Verdict
-	f.Value, f.Low, f.High = e.Value, e.Low, e.High
-}
-
-// counted is the finding on a value that was counted in full.
-func counted(value, limit float64) evidence.Finding {
-	f := evidence.Finding{Value: value, Low: value, High: value, Verdict: evidence.Pass}
-	if value > limit {
-		f.Verdict = evidence.Fail
-	}
-	return f
 }
 
 // Others are samples of goroutines without the label of the check, and the functions that

@@ -34,8 +34,8 @@ func TestWatchBounded(t *testing.T) {
 		if _, err := w.Table(t.Context(), table, time.Duration(i)*time.Minute, Facts{}); err != nil {
 			t.Fatal(err)
 		}
-		for k := range w.states {
-			if got := len(w.states[k].streams); got > maxStreams {
+		for k := range w.records {
+			if got := len(w.records[k].by); got > maxStreams {
 				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxStreams)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/evidence"
 )
 
 const (
@@ -21,29 +20,19 @@ const (
 	largeShare, notableShare = 0.2, 0.1
 )
 
-// explainOver names the functions over the limit of a rule about each.
-func (c *comparison) explainOver(over []int32, f *Finding) {
-	limit := int64(0) // for growth per unit of work: those in over are named, however small
-	if c.before == nil || c.isShare() {
-		limit = c.values(c.Limit)
+// explain returns the offenders among the keys of a query that are over a limit. Those over the
+// first limit, which is no lower, come first. proven says that one of them is over the limit for
+// sure: the others are then named by a weaker bound.
+func (c *charges) explain(query int, over []int32, first, limit int64, proven bool) (offenders []Offender) {
+	m := c.m
+	if len(over) == 0 || m.walked > maxWalked {
+		return nil
 	}
-	f.Over = len(over)
-	c.explain(c.query, over, f, limit, limit)
-}
-
-// explain fills in the offenders among the keys of a query that are over a limit. Those over the
-// first limit, which is no lower, come first.
-func (c *comparison) explain(query int, over []int32, f *Finding, first, limit int64) {
-	w := c.w
-	if len(over) == 0 || w.walked > maxWalked {
-		return
-	}
-	w.walked += w.t.Frames
-	counter := &w.judged.counter
-	sums := counter.Sums(query)
-	for _, key := range counter.Offenders(query, over, MaxOffenders, first, limit) {
-		e, value := counter.Explain(query, key), sums.By(key)
-		e.Here.Function, e.Here.Value = counter.Name(query, key), value
+	m.walked += m.t.Frames
+	sums := m.counter.Sums(query)
+	for _, key := range m.counter.Offenders(query, over, MaxOffenders, first, limit) {
+		e, value := m.counter.Explain(query, key), sums.By(key)
+		e.Here.Function, e.Here.Value = m.counter.Name(query, key), value
 		var frames [3][]Frame
 		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.Callers, e.Callees} {
 			frames[i] = slices.Grow(frames[i], len(list))
@@ -56,31 +45,27 @@ func (c *comparison) explain(query int, over []int32, f *Finding, first, limit i
 		if unknown := sums.Unknown(key); unknown > 0 && !c.isNearLeaf() { // it may be in stacks that were cut off
 			bounds.High = c.bounds(value+unknown, max(weight, sums.CutWeight())).High
 		}
-		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Cut: e.Cut, Callers: frames[1], Callees: frames[2]}
-		if f.Verdict == evidence.Fail && c.Class == Each && c.before == nil && o.Low <= c.Limit {
-			o.Low = c.low(value, weight)
+		if proven && bounds.Low <= c.Limit {
+			bounds.Low = c.low(value, weight)
 		}
-		f.Offenders = append(f.Offenders, o)
+		offenders = append(offenders, Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Cut: e.Cut, Callers: frames[1], Callees: frames[2]})
 	}
+	return offenders
 }
 
-// explainSubject names the heaviest functions where the rule is not about each: of the
+// offenders names the heaviest functions where the rule is not about each: of the
 // functions that its pattern matches, those with at least half of the heaviest one's value,
-// and of the process, those with a tenth of the whole.
-func (w *window) explainSubject(r *rule, f *Finding) {
-	c, why := w.comparison(r)
-	if why != nil {
-		return
-	}
+// and of the process, those with a tenth of the whole, in shares of it.
+func (c charges) offenders() []Offender {
 	if c.subject < 0 {
-		c.divisor = 0 // shares of the process
+		c.divisor = 0
 	}
 	pattern := [...]int32{c.subject}
 	for _, query := range [...]int{c.detail, c.literal} { // literally, if nothing but the runtime is over the limit
-		if query < 0 || len(f.Offenders) > 0 {
+		if query < 0 {
 			continue
 		}
-		first, limit, sums := int64(0), int64(0), w.judged.counter.Sums(query)
+		first, limit, sums := int64(0), int64(0), c.m.counter.Sums(query)
 		if c.subject < 0 {
 			least := notableShare
 			if !c.value.Counted {
@@ -89,17 +74,20 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 			first, limit = c.values(largeShare), c.values(least)
 		}
 		var over []int32
-		for _, key := range w.judged.counter.Ranked(query, limit) {
+		for _, key := range c.m.counter.Ranked(query, limit) {
 			v := sums.By(key)
 			if v <= limit {
 				break
 			}
-			if c.subject < 0 || w.judged.counter.Names.Match(decode.ID(key), pattern[:]) {
+			if c.subject < 0 || c.m.counter.Names.Match(decode.ID(key), pattern[:]) {
 				if over = append(over, key); len(over) == 1 && c.subject >= 0 {
 					limit = (v - 1) / 2
 				}
 			}
 		}
-		c.explain(query, over, f, max(first, limit), limit)
+		if named := c.explain(query, over, max(first, limit), limit, false); len(named) > 0 {
+			return named
+		}
 	}
+	return nil
 }

@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/profguard/profguard/internal/alert"
+)
+
+// A regime is how a sort of rules is judged. It is chosen when a rule is compiled, and what
+// differs between rules is in their regimes: the profile that they need, what one window shows,
+// what all windows prove together, and how long an alert takes.
+type regime interface {
+	needs() Needs
+	alert(period, window time.Duration) alert.Rule
+	window(*measurement) Finding
+	// follow adds a window to the record, and returns the finding on it with what the record
+	// proves.
+	follow(*record, *measurement, Finding) Finding
+}
+
+func regimeOf(r *rule) regime {
+	switch {
+	case r.Class == Leak:
+		return leaked{r}
+	case r.Test == Steady:
+		return steady{figure{r}}
+	case r.Class == Figure:
+		return figure{r}
+	case r.Test == Absent:
+		return absent{r}
+	case r.Test == Grows:
+		return growth{r}
+	case r.hasCounter():
+		return counted{sampled{r}}
+	}
+	return sampled{r}
+}
+
+// Needs is what is needed to judge the rule in a guard.
+func (r *Rule) Needs() Needs { return regimeOf(&rule{Rule: *r}).needs() }
+
+// Alert is how long the rule's alert takes to begin and to end, in a guard with such periods
+// and windows.
+func (r *Rule) Alert(period, window time.Duration) alert.Rule {
+	return regimeOf(&rule{Rule: *r}).alert(period, window)
+}
