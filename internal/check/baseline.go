@@ -2,25 +2,17 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
-)
-
-// The comments of a saved profile with these prefixes hold the amount of work in it, one for
-// each unit ("profguard work call=1234"), and its toolchain.
-const (
-	baselineComment  = "profguard work "
-	toolchainComment = "profguard toolchain "
 )
 
 // baselineSamples is the number of samples of a baseline, which take 20 seconds of a core.
@@ -41,19 +33,16 @@ func (r *run) loadBaseline() (problem string) {
 		return fmt.Sprintf("open the baseline: %v; %s", err, refresh)
 	}
 	defer f.Close()
-	r.base, err = new(decode.Decoder).Decode(f)
+	base, err := new(decode.Decoder).Decode(f)
+	if err == nil {
+		r.reference, err = reference.Of(base)
+	}
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
-	r.baseWork = map[string]float64{}
-	for _, c := range r.base.Comments() {
-		if text, ok := strings.CutPrefix(c, baselineComment); ok {
-			name, n := unit.CutCount(text)
-			r.baseWork[name], _ = strconv.ParseFloat(n, 64)
-		}
-		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
-			r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it if its numbers surprise you", path, text, toolchain()))
-		}
+	r.base, r.baseWork = base, r.reference.Work()
+	if made := toolchain(r.reference.Build); made != "" && made != toolchain(reference.ThisBuild()) {
+		r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it if its numbers surprise you", path, made, toolchain(reference.ThisBuild())))
 	}
 	for _, grows := range rules {
 		if per := grows.Per; per != "" && !(r.baseWork[per] > 0) {
@@ -63,7 +52,7 @@ func (r *run) loadBaseline() (problem string) {
 	return ""
 }
 
-func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
+func toolchain(b release.Build) string { return strings.TrimSpace(b.Go + " " + b.Arch) }
 
 // writeBaseline saves what was sampled as the new baseline.
 func (r *run) writeBaseline() (problem string) {
@@ -79,13 +68,13 @@ func (r *run) writeBaseline() (problem string) {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
 			r.cpu.blocks.Samples(), least)
 	}
-	comments := []string{toolchainComment + toolchain()}
-	for _, name := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
-		comments = append(comments, fmt.Sprintf("%s%s=%v", baselineComment, name, r.cpu.all.work[name]))
-	}
-	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
+	side := release.Side{Build: reference.ThisBuild(), Table: r.judged["cpu"], Windows: r.cpu.windows.List()}
+	data, err := reference.Encode(&side, time.Now())
 	if err == nil {
-		err = os.WriteFile(r.BaselineFile, r.judged["cpu"].Encode(comments...), 0o644)
+		err = os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(r.BaselineFile, data, 0o644)
 	}
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)

@@ -8,19 +8,26 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // TestFault_41_BaselineOfAnotherGo: a check says by which toolchain its baseline was
 // made, if it was another.
 func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 	for _, test := range []struct{ name, made, note string }{
-		{"this one", toolchain(), ""},
-		{"another", "go1.25.1 plan9/386", "was made by go1.25.1 plan9/386, this is " + toolchain()},
+		{"this one", toolchain(reference.ThisBuild()), ""},
+		{"another", "go1.25.1 plan9/386", "was made by go1.25.1 plan9/386, this is " + toolchain(reference.ThisBuild())},
 	} {
 		p := folded.Must("cpu 10s\nmain.main;main.work 1000\n")
 		path := filepath.Join(t.TempDir(), "base.pprof")
-		data := tableOf(p).Encode(baselineComment+"call=100", toolchainComment+test.made)
+		release, arch, _ := strings.Cut(test.made, " ")
+		data, err := reference.Encode(side(tableOf(p), release, arch, map[string]float64{"call": 100}), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -32,6 +39,11 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 			t.Errorf("%s: the notes are %q, want one with %q", test.name, notes, test.note)
 		}
 	}
+}
+
+// side is a baseline of one window.
+func side(t *decode.Table, goVersion, arch string, work map[string]float64) *release.Side {
+	return &release.Side{Table: t, Build: release.Build{Go: goVersion, Arch: arch}, Windows: []release.Window{{Samples: 1000, CPU: 10, Elapsed: 10, Work: work}}}
 }
 
 // TestBaselineSize: a check writes a baseline of fewer samples than it wants, and says so, but
@@ -91,7 +103,7 @@ func TestBaselineUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	const labelled = `rows{kind="a b"}`
-	c.all.work["gb"], c.all.work[labelled] = 0.4, 12
+	c.windows.Add(release.Window{Work: map[string]float64{"gb": 0.4, labelled: 12}})
 	calls := c.all.work["call"] // a slow machine takes longer than a window between two, so these need not be all
 	if problem := r.writeBaseline(); problem != "" {
 		t.Fatal(problem)

@@ -11,6 +11,8 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -61,9 +63,10 @@ type cpuPhase struct {
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
-	group span // the windows of the next block
-	all   span // the blocks, with only the samples of work
-	last  work.Done
+	group   span              // the windows of the next block
+	all     span              // the blocks, with only the samples of work
+	windows reference.Windows // the same blocks
+	last    work.Done
 
 	loop   int64  // samples of the loop that calls work
 	lost   string // why a window could not be used
@@ -232,6 +235,8 @@ func (c *cpuPhase) flush(r *run) error {
 	if r.onBlock != nil {
 		r.onBlock(own)
 	}
+	n := float64(own.Count())
+	c.windows.Add(release.Window{Samples: n, CPU: n * float64(own.Period) * 1e-9, Elapsed: g.elapsed.Seconds(), Work: g.work})
 	return c.all.add(&c.decoder, own, g.elapsed, g.work)
 }
 

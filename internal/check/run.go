@@ -16,31 +16,33 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/work"
 )
 
 // A run is one check.
 type run struct {
 	Config
-	t        TB
-	bench    tbBenchmark // t, if it is one
-	test     testRun
-	set      budget.Set
-	rules    []judge.Rule // of the set
-	plan     plan
-	call     func(context.Context) // work
-	id       string                // the value of the label
-	temp     string                // where profiles are saved without -artifacts; "" is the system's
-	begun    time.Time
-	ends     time.Time          // the time of the verdict
-	latest   time.Time          // the time of the verdict on a busy machine
-	waited   time.Duration      // for cores, before the check
-	base     *decode.Table      // the baseline
-	baseWork map[string]float64 // in the baseline, by unit
-	baseline int64              // the number of samples of a new baseline
-	unlinked map[string]string  // patterns that match no function, with the nearest name
-	worker   *work.Worker
-	first    process.Snapshot
+	t         TB
+	bench     tbBenchmark // t, if it is one
+	test      testRun
+	set       budget.Set
+	rules     []judge.Rule // of the set
+	plan      plan
+	call      func(context.Context) // work
+	id        string                // the value of the label
+	temp      string                // where profiles are saved without -artifacts; "" is the system's
+	begun     time.Time
+	ends      time.Time     // the time of the verdict
+	latest    time.Time     // the time of the verdict on a busy machine
+	waited    time.Duration // for cores, before the check
+	base      *decode.Table // the baseline, and what it says of itself
+	reference *release.Side
+	baseWork  map[string]float64 // in the baseline, by unit
+	baseline  int64              // the number of samples of a new baseline
+	unlinked  map[string]string  // patterns that match no function, with the nearest name
+	worker    *work.Worker
+	first     process.Snapshot
 
 	outcomes []outcome                // by budget
 	notes    []string                 // for the report

@@ -126,3 +126,46 @@ func (t *Table) appendKey(key []byte, s Sample) []byte {
 	}
 	return key
 }
+
+// WithoutLines returns the samples with the lines taken off the stacks whose first value is at most rare. Of
+// such stacks those with the same functions are equal after a [Merger] has added them up.
+func (t *Table) WithoutLines(rare int64) *Table {
+	base := *t
+	base.Locations, base.Lines = t.Locations[:len(t.Locations):len(t.Locations)], t.Lines[:len(t.Lines):len(t.Lines)]
+	without := map[string]int32{}             // by the functions of a location
+	places := make([]int32, len(t.Locations)) // without lines
+	var key []byte
+	for i, at := range t.Locations {
+		key = key[:0]
+		for _, line := range t.Lines[at.LineLo:at.LineHi] {
+			key = appendVarint(key, uint64(line.Name))
+		}
+		place, known := without[string(key)]
+		if !known {
+			n := Location{LineLo: int32(len(base.Lines)), Address: at.Address}
+			for _, line := range t.Lines[at.LineLo:at.LineHi] {
+				line.Line = 0
+				base.Lines = append(base.Lines, line)
+			}
+			n.LineHi, place = int32(len(base.Lines)), int32(len(base.Locations))
+			base.Locations, without[string(key)] = append(base.Locations, n), place
+		}
+		places[i] = place
+	}
+	return base.Filter(func(s *Stack) bool {
+		if s.Values[0] <= rare {
+			for i, l := range s.Locations {
+				s.Locations[i] = places[l]
+			}
+		}
+		return true
+	})
+}
+
+// Shallow returns the samples with at most so many locations of each, those at the root.
+func (t *Table) Shallow(locations int) *Table {
+	return t.Filter(func(s *Stack) bool {
+		s.Locations = s.Locations[max(0, len(s.Locations)-locations):]
+		return true
+	})
+}

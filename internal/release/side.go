@@ -34,15 +34,15 @@ type Window struct {
 	Work    map[string]float64 `json:"work,omitempty"`
 }
 
-// Build is what a program says of itself.
+// Build is what an executable says of itself.
 type Build struct {
-	Program  string `json:"program,omitempty"` // the path of package main
-	Version  string `json:"version,omitempty"`
-	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go,omitempty"`   // its version
-	Arch     string `json:"arch,omitempty"` // "linux/amd64"
-	Binary   string `json:"binary,omitempty"`
+	Program  string `json:"program,omitempty"`  // the path of package main
+	Version  string `json:"version,omitempty"`  // of the main module
+	Revision string `json:"revision,omitempty"` // of the version control system
+	Modified bool   `json:"modified,omitempty"` // since that revision
+	Go       string `json:"go,omitempty"`       // the release of Go
+	Arch     string `json:"arch,omitempty"`     // "linux/amd64"
+	Binary   string `json:"binary,omitempty"`   // differs between any two executables that differ
 }
 
 // String is the version with the revision, "v1.42.0 (abc1234)", or what there is of it.
@@ -79,6 +79,9 @@ func (s *Side) total() (t Window) {
 	}
 	return t
 }
+
+// Work is what was done in all windows, by unit.
+func (s *Side) Work() map[string]float64 { return s.total().Work }
 
 // cost is what a unit of work costs in CPU, by the windows.
 func (s *Side) cost(per string) evidence.PerWork {

@@ -1,0 +1,168 @@
+package dumps
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// referencesName is the folder of references in DumpDir.
+const referencesName = "references"
+
+// maxReference is the most that is read of a reference: what a decoder takes.
+const maxReference = 8 << 20
+
+// staleTemp is the age from which an unfinished file is of a process that is gone: one takes milliseconds.
+const staleTemp = time.Hour
+
+// References is the folder of DumpDir in which each build of a program leaves what is normal for it. All
+// processes write there, each file whole: the last one to write a file wins. It is not safe for
+// concurrent use.
+type References struct {
+	disk   disk
+	now    func() time.Time
+	random func() string
+}
+
+// A ReferenceFile is one of them.
+type ReferenceFile struct {
+	Name string
+	Time time.Time // of the last write, but not in the future
+	Size int64
+}
+
+// OpenReferences returns the folder in a DumpDir. It makes no file or folder until the first write.
+func OpenReferences(dir string) (*References, error) {
+	d, err := newDisk(filepath.Join(dir, referencesName))
+	if err != nil {
+		return nil, fmt.Errorf("open references in %q: %w", dir, err)
+	}
+	return &References{disk: d, now: time.Now, random: randomHex}, nil
+}
+
+// Close closes the folder.
+func (r *References) Close() error { return r.disk.close() }
+
+// IsReferenceName reports whether a file of the folder may have the name.
+func IsReferenceName(name string) bool {
+	body, ok := strings.CutSuffix(name, ".pb.gz")
+	return ok && len(name) <= 200 && body != "" && !strings.HasPrefix(name, ".") &&
+		strings.Trim(body, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-") == ""
+}
+
+// List lists the files whose name has the prefix, the newest first. Those with a time to come are the
+// last: a clock was wrong.
+func (r *References) List(prefix string) (files []ReferenceFile, err error) {
+	if err := r.disk.open(); err != nil {
+		return nil, fmt.Errorf("list references: %w", err)
+	}
+	names, err := r.disk.list(".")
+	if err != nil {
+		return nil, fmt.Errorf("list references: %w", err)
+	}
+	now := r.now()
+	for _, name := range names {
+		if !IsReferenceName(name) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		info, err := r.disk.lstat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // it was removed meanwhile, or is none of ours
+		}
+		at := info.ModTime()
+		if at.After(now.Add(time.Minute)) {
+			at = time.Time{}
+		}
+		files = append(files, ReferenceFile{name, at, info.Size()})
+	}
+	slices.SortFunc(files, func(a, b ReferenceFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) })
+	return files, nil
+}
+
+// Read reads a file that List has listed.
+func (r *References) Read(name string) ([]byte, error) {
+	f, err := r.disk.read(name)
+	if err != nil {
+		return nil, fmt.Errorf("read reference: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxReference+1))
+	if err != nil {
+		return nil, fmt.Errorf("read reference %s: %w", name, err)
+	}
+	if len(b) > maxReference {
+		return nil, fmt.Errorf("read reference %s: it has more than %d bytes", name, maxReference)
+	}
+	return b, nil
+}
+
+// Write writes a file whole, or not at all, and then removes the oldest with the prefix until
+// there are keep, and what writers that are gone have left.
+func (r *References) Write(name string, b []byte, prefix string, keep int) error {
+	if !IsReferenceName(name) {
+		return fmt.Errorf("write reference: %q is no name of one", name)
+	}
+	if err := r.write(name, b); err != nil {
+		return fmt.Errorf("write reference %s: %w", name, err)
+	}
+	return r.tidy(name, prefix, keep)
+}
+
+func (r *References) write(name string, b []byte) error {
+	if err := r.disk.open(); err != nil {
+		return err
+	}
+	free, total, err := r.disk.space()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported), err == nil && total == 0: // some file systems have no size
+	case err != nil:
+		return fmt.Errorf("ask for free space: %w", err)
+	case float64(free)-float64(len(b)) < Keep{}.withDefaults().Free*float64(total):
+		return fmt.Errorf("%w: %d of %d bytes are free", ErrNoSpace, free, total)
+	}
+	temp := name + "." + r.random() + tempExt
+	f, err := r.disk.create(temp)
+	if err != nil {
+		return err
+	}
+	if err = fill(f, b); err == nil {
+		err = r.disk.rename(temp, name)
+	}
+	if err != nil {
+		r.disk.remove(temp)
+		return err
+	}
+	return r.disk.sync(".")
+}
+
+// tidy removes what is too much. Other files of the folder stay.
+func (r *References) tidy(own, prefix string, keep int) error {
+	files, err := r.List(prefix)
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(f ReferenceFile) bool { return f.Name == own })
+	var errs []error
+	for i := max(keep-1, 0); i < len(files); i++ {
+		if err := r.disk.remove(files[i].Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	names, err := r.disk.list(".")
+	for _, name := range names {
+		body, temp := strings.CutSuffix(name, tempExt)
+		if at := strings.LastIndexByte(body, '.'); !temp || at < 0 || !IsReferenceName(body[:at]) {
+			continue
+		}
+		if info, err := r.disk.lstat(name); err == nil && info.Mode().IsRegular() && r.now().Sub(info.ModTime()) > staleTemp {
+			r.disk.remove(name)
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
