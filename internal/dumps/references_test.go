@@ -81,9 +81,9 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestFault_93_ReferenceOfTheFuture: a file with a time to come, as after a clock that was wrong, is
+// TestFault_131_ReferenceOfTheFuture: a file with a time to come, as after a clock that was wrong, is
 // no newer than any other.
-func TestFault_93_ReferenceOfTheFuture(t *testing.T) {
+func TestFault_131_ReferenceOfTheFuture(t *testing.T) {
 	dir := newDir(t)
 	r := openRefs(t, dir, nil)
 	for _, name := range []string{"shop-a.pb.gz", "shop-b.pb.gz"} {
@@ -99,8 +99,8 @@ func TestFault_93_ReferenceOfTheFuture(t *testing.T) {
 	}
 }
 
-// TestFault_94_ReferenceByTwo: of two processes that write a reference at once one wins, whole.
-func TestFault_94_ReferenceByTwo(t *testing.T) {
+// TestFault_132_ReferenceByTwo: of two processes that write a reference at once one wins, whole.
+func TestFault_132_ReferenceByTwo(t *testing.T) {
 	dir := newDir(t)
 	var wg sync.WaitGroup
 	for i := range 2 {
@@ -122,9 +122,9 @@ func TestFault_94_ReferenceByTwo(t *testing.T) {
 	}
 }
 
-// TestFault_95_ReferenceOnAFullDisk: whatever call fails, the reference from before stays whole, and
+// TestFault_133_ReferenceOnAFullDisk: whatever call fails, the reference from before stays whole, and
 // nothing else is left.
-func TestFault_95_ReferenceOnAFullDisk(t *testing.T) {
+func TestFault_133_ReferenceOnAFullDisk(t *testing.T) {
 	for n := 1; ; n++ {
 		dir := newDir(t)
 		if err := openRefs(t, dir, nil).Write("shop-v1.pb.gz", gz(100), "shop-", 5); err != nil {

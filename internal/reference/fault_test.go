@@ -11,9 +11,9 @@ import (
 	"github.com/profguard/profguard/internal/release"
 )
 
-// TestFault_92_DamagedReference: what is no reference of this form is an error that says so, and
+// TestFault_130_DamagedReference: what is no reference of this form is an error that says so, and
 // never a wrong number.
-func TestFault_92_DamagedReference(t *testing.T) {
+func TestFault_130_DamagedReference(t *testing.T) {
 	for name, test := range map[string]struct{ comment, want string }{
 		"no JSON":                 {prefix + `{"form":1,"windows":[`, "damaged"},
 		"another type":            {prefix + `[1,2]`, "damaged"},
