@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -201,7 +202,7 @@ func TestFault_80_MemoryOfRuntime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := judged(t, Must("budget.serveMemory below 5% of allocs"), p)[0]; r.Verdict != want || r.Samples < 100 {
+		if r := judged(t, Must("budget_test.serveMemory below 5% of allocs"), p)[0]; r.Verdict != want || r.Samples < 100 {
 			t.Errorf("depth %d: want %v:\n%s", depth, want, r)
 		}
 	}

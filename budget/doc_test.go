@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"go/ast"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -124,17 +125,13 @@ func TestDocUnits(t *testing.T) {
 		return strings.TrimSpace(line[from:min(to, len(line))])
 	}
 	text := func(b Budget) string {
-		if !b.hasRule() {
-			return ""
-		}
 		var units []string
-		list := fits(&b)
-		for _, f := range list {
-			name := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "duration", unit.Bytes: "bytes", unit.Count: "count"}[f.dim]
-			switch f.per {
-			case perMust:
+		for _, f := range b.Fits() {
+			name := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "duration", unit.Bytes: "bytes", unit.Count: "count"}[f.Dimension]
+			switch {
+			case !f.Alone:
 				name += " per work"
-			case perMay:
+			case f.Per:
 				name += ", also per work"
 			}
 			units = append(units, name)

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // FuzzParse holds what is promised for every text: no panic, an error that is a

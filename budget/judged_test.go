@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -49,7 +50,7 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
-	f, err := first(facts).judged()
+	f, err := first(facts).Judged()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (j *reused) Data(data []byte, facts ...Facts) ([]Result, error) {
 
 // facts has one table of each baseline.
 func (j *reused) facts(list []Facts) (judge.Facts, error) {
-	f, err := first(list).judged()
+	f, err := first(list).Judged()
 	if err != nil || f.Baseline == nil {
 		return f, err
 	}
@@ -124,5 +125,5 @@ func (j *reused) judged(t *decode.Table, err error, list []Facts) ([]Result, err
 	if err != nil {
 		return nil, err
 	}
-	return j.set.results(findings), nil
+	return j.set.Results(findings), nil
 }

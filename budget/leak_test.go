@@ -1,10 +1,11 @@
-package budget
+package budget_test
 
 import (
 	"testing"
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 

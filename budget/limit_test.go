@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/process"
 )

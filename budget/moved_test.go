@@ -1,10 +1,12 @@
-package budget
+package budget_test
 
 import (
 	"os"
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // A service that reads and writes JSON, built by two releases of Go: in the newer, encoding/json

@@ -1,9 +1,10 @@
-package budget
+package budget_test
 
 import (
 	"strings"
 	"testing"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // A form is a sentence, the value it stands for, and how that prints; "" is
@@ -248,8 +250,8 @@ func TestParseErrors(t *testing.T) {
 func TestParseManyErrors(t *testing.T) {
 	_, err := Parse(strings.Repeat("what is this\n", 1000))
 	text := err.Error()
-	if got := strings.Count(text, "parse budget: line "); got != mostErrors {
-		t.Errorf("%d lines are reported, want %d", got, mostErrors)
+	if got := strings.Count(text, "parse budget: line "); got != MostErrors {
+		t.Errorf("%d lines are reported, want %d", got, MostErrors)
 	}
 	if want := "parse budget: what follows line 20 was not read"; !strings.HasSuffix(text, want) {
 		t.Errorf("the error does not end with %q:\n%s", want, text)

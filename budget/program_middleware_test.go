@@ -1,9 +1,11 @@
-package budget
+package budget_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // Three ways to write a middleware.
@@ -39,7 +41,7 @@ func TestProgram_directMiddleware(t *testing.T) {
 	serve(t, direct(direct(evenHandler)))
 	r := judgeLive(t, spread)
 	wantVerdict(t, r, Fail)
-	if len(r.Offenders) == 0 || !strings.HasSuffix(r.Offenders[0].Function, "budget.evenHandler") {
+	if len(r.Offenders) == 0 || !strings.HasSuffix(r.Offenders[0].Function, "budget_test.evenHandler") {
 		t.Errorf("the offender is not the handler:\n%s", r)
 	}
 	if *everyProgram {

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -314,14 +315,14 @@ func TestProgram_handler(t *testing.T) {
 			serve(t, chain(unevenHandler))
 			r := judgeLive(t, spread)
 			wantVerdict(t, r, Fail)
-			wantOffender(t, r, "budget.largest", file, largestFrom, largestTo)
+			wantOffender(t, r, "budget_test.largest", file, largestFrom, largestTo)
 		})
 	}
 	t.Run("own body", func(t *testing.T) {
 		serve(t, logged(logged(http.HandlerFunc(burningHandler))))
 		r := judgeLive(t, spread)
 		wantVerdict(t, r, Fail)
-		wantOffender(t, r, "budget.burningHandler", file, burnFrom, burnTo)
+		wantOffender(t, r, "budget_test.burningHandler", file, burnFrom, burnTo)
 	})
 }
 
@@ -377,14 +378,14 @@ func TestProgram_workers(t *testing.T) {
 		start(t, unevenWorker)
 		r := judgeLive(t, spread)
 		wantVerdict(t, r, Fail)
-		wantOffender(t, r, "budget.largest", file, largestFrom, largestTo)
+		wantOffender(t, r, "budget_test.largest", file, largestFrom, largestTo)
 	})
 	t.Run("one function for the job", func(t *testing.T) {
 		// By the rule it is a callee like any other, and has 100%.
 		start(t, callingWorker)
 		r := judgeLive(t, spread)
 		wantVerdict(t, r, Fail)
-		wantOffender(t, r, "budget.spreadWork", file, 1, 1000)
+		wantOffender(t, r, "budget_test.spreadWork", file, 1, 1000)
 		if *everyProgram {
 			wantVerdict(t, judgeLive(t, spread+" except budget.spreadWork"), Pass)
 		}
@@ -408,7 +409,7 @@ func TestProgram_blame(t *testing.T) {
 	r := judgeLive(t, "fmt.Fprintln below 5%")
 	wantVerdict(t, r, Fail)
 	if o := r.Offenders[0]; o.Function != "fmt.Fprintln" || filepath.Base(o.Blame.File) != file || o.Blame.Line != line ||
-		!strings.HasSuffix(o.Blame.Function, "budget.printing") {
+		!strings.HasSuffix(o.Blame.Function, "budget_test.printing") {
 		t.Errorf("blame %s %s:%d, want budget.printing %s:%d\n%s", o.Blame.Function, o.Blame.File, o.Blame.Line, file, line, r)
 	}
 }

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"flag"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -73,7 +74,7 @@ func playScenario(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := set.results(findings)
+	results := set.Results(findings)
 
 	var expected []string
 	for line := range strings.Lines(section["budgets"]) {

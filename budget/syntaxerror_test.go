@@ -1,10 +1,12 @@
-package budget
+package budget_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // TestSyntaxErrorPicture is about lines that are not plain letters: the mark
@@ -31,7 +33,7 @@ func TestSyntaxErrorPicture(t *testing.T) {
 			if !errors.As(err, &syntax) {
 				t.Fatalf("got %v, want a *SyntaxError", err)
 			}
-			line, mark := syntax.picture()
+			line, mark := syntax.Picture()
 			if line != test.line || mark != test.mark {
 				t.Errorf("got\n%s\n%s\nwant\n%s\n%s", line, mark, test.line, test.mark)
 			}

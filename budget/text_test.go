@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -18,10 +19,8 @@ func TestBudgetText(t *testing.T) {
 	for _, f := range forms() {
 		all = append(all, f.want)
 	}
-	for _, s := range subjects {
-		for _, r := range s.rules {
-			all = append(all, Must(r.example)...)
-		}
+	for _, e := range RightSentences() {
+		all = append(all, Must(e.Text)...)
 	}
 	for _, b := range all {
 		data, err := json.Marshal(b)

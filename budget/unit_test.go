@@ -1,9 +1,10 @@
-package budget
+package budget_test
 
 import (
 	"math"
 	"testing"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -39,10 +40,10 @@ func TestAmount(t *testing.T) {
 	}
 	for _, test := range tests {
 		a := test.amount
-		if got := a.dimension(); got != test.dim {
+		if got := a.Dimension(); got != test.dim {
 			t.Errorf("%v: dimension %d, want %d", a, got, test.dim)
 		}
-		if got := a.base(); math.Abs(got-test.base) > 1e-12*test.base {
+		if got := a.Base(); math.Abs(got-test.base) > 1e-12*test.base {
 			t.Errorf("%v: base %v, want %v", a, got, test.base)
 		}
 		if got := a.String(); got != test.text {
@@ -58,7 +59,7 @@ func TestBaseIsExact(t *testing.T) {
 		{40, "us"}: 40e-6, {3, "ms"}: 0.003, {7, "ns"}: 7e-9, {2, "h"}: 7200,
 		{64, "MiB"}: 64 << 20, {1.5, "cores"}: 1.5, {5000, ""}: 5000,
 	} {
-		if got := a.base(); got != want {
+		if got := a.Base(); got != want {
 			t.Errorf("%s is %v, want %v", a, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/unit"
 )

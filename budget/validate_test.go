@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"math"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/profguard/profguard/budget"
 )
 
 // TestValidate plants each mistake that a Go literal can make, in a budget

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
@@ -99,19 +100,17 @@ func TestProposals(t *testing.T) {
 			check(syntax.Remedy, b)
 		}
 	}
-	if proposed < len(mistakenWords) || examples < 60 {
-		t.Errorf("%d proposals and %d examples, want at least %d and 60", proposed, examples, len(mistakenWords))
+	if proposed < len(MistakenWords()) || examples < 60 {
+		t.Errorf("%d proposals and %d examples, want at least %d and 60", proposed, examples, len(MistakenWords()))
 	}
 }
 
 // TestExamples: each is right, and prints as it stands.
 func TestExamples(t *testing.T) {
-	for _, s := range subjects {
-		for _, r := range s.rules {
-			set, err := Parse(r.example)
-			if err != nil || set.String() != r.example || set[0].Rule != r.name || subjectOf(set[0].Subject).name != s.name {
-				t.Errorf("%s: %v, %v", r.example, set, err)
-			}
+	for _, e := range RightSentences() {
+		set, err := Parse(e.Text)
+		if err != nil || set.String() != e.Text || !set[0].IsExample(e) {
+			t.Errorf("%s: %v, %v", e.Text, set, err)
 		}
 	}
 }
@@ -123,21 +122,15 @@ func TestMistakenWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := func(m mistakenWord) bool {
-		words := strings.ReplaceAll(regexp.QuoteMeta(m.words), " ", "|")
-		return regexp.MustCompile(`(?i:found "[0-9. ]*(` + words + `)"): did you mean "` + regexp.QuoteMeta(m.meant) + `"`).Match(data)
-	}
-	for _, m := range mistakenWords {
-		if m.meant == "" {
-			continue
-		}
-		word := strings.TrimPrefix(m.meant, "no ")
+	for words, meant := range MistakenWords() {
+		word := strings.TrimPrefix(meant, "no ")
 		_, named := unit.Named(word)
-		if !named && !isKeyword(word) && !slices.Contains(slices.Concat(figures, kinds.Names(), []string{"function", "package"}), word) {
-			t.Errorf("%q is meant by %q, and no word of the language", m.meant, m.words)
+		if !named && !IsKeyword(word) && !slices.Contains(slices.Concat(Figures, kinds.Names(), []string{"function", "package"}), word) {
+			t.Errorf("%q is meant by %q, and no word of the language", meant, words)
 		}
-		if !shown(m) {
-			t.Errorf("no sentence of %s shows %q for one of %q", wrongFile, m.meant, m.words)
+		list := strings.ReplaceAll(regexp.QuoteMeta(words), " ", "|")
+		if !regexp.MustCompile(`(?i:found "[0-9. ]*(` + list + `)"): did you mean "` + regexp.QuoteMeta(meant) + `"`).Match(data) {
+			t.Errorf("no sentence of %s shows %q for one of %q", wrongFile, meant, words)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package budget
+package budget_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	. "github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 )

@@ -1,10 +1,12 @@
-package pattern
+package pattern_test
 
 import (
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 // TestNames runs the examples of the package documentation.

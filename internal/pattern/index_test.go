@@ -1,4 +1,4 @@
-package pattern
+package pattern_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/internal/names"
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 func mustParse(t testing.TB, texts ...string) []*Pattern {

@@ -1,10 +1,11 @@
-package pattern
+package pattern_test
 
 import (
 	"strconv"
 	"testing"
 
 	"github.com/profguard/profguard/internal/names"
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 // TestQuote: what a report proposes for an "except" matches the function.

@@ -1,4 +1,4 @@
-package pattern
+package pattern_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/internal/golden"
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 // mistakes are all refused; testdata/mistakes.golden has the messages.
@@ -20,7 +21,7 @@ var mistakes = []string{
 	"main.F[int", "main.F]",
 	"fmt.Println, fmt.Print", "no function", "a@v1.2.3", "net.Dial|Listen", "main.{Get,Put}", "^main", "main.F?", `a\b`, "main:F", "a,b", `"fmt`, `""`, `"\q"`, "a\x00b", "a\xff",
 	"/net/http/", "/net", "/usr/lib", "//", "/(/", "/a**/", `/a\/`, "/[[:foo:]]/",
-	strings.Repeat("a", maxLength+1),
+	strings.Repeat("a", MaxLength+1),
 }
 
 func TestParseMistakes(t *testing.T) {
@@ -28,7 +29,7 @@ func TestParseMistakes(t *testing.T) {
 	for _, text := range mistakes {
 		p, err := Parse(text)
 		if err == nil {
-			t.Errorf("Parse(%q) accepts it as %#v", text, p.readings)
+			t.Errorf("Parse(%q) accepts it as %v", text, p)
 			continue
 		}
 		fmt.Fprintln(&got, err)
@@ -72,11 +73,11 @@ func TestNeeded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(p.needs, " "); got != want {
+		if got := strings.Join(p.Needs(), " "); got != want {
 			t.Errorf("%s needs %q, want %q", text, got, want)
 		}
 		for _, name := range []string{"net.Dial", "main.unMarshal", "main.Unmarshal", "a.b", "x", "main.EncodeEncode", "ab.FooXHandler7", "abac", "\xff\xffb"} {
-			if got, want := p.Match(name), p.regexp.MatchString(name); got != want {
+			if got, want := p.Match(name), p.Tried(name); got != want {
 				t.Errorf("%s matches %q: %t, want %t", text, name, got, want)
 			}
 		}

@@ -1,10 +1,11 @@
-package pattern
+package pattern_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/profguard/profguard/internal/names"
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 // matchTests go beyond the examples in doc.go.

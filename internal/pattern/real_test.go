@@ -1,4 +1,4 @@
-package pattern
+package pattern_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/profguard/profguard/internal/names"
+	. "github.com/profguard/profguard/internal/pattern"
 )
 
 type realTest struct {

@@ -1,18 +1,20 @@
-package unit
+package unit_test
 
 import (
 	"math"
 	"testing"
+
+	. "github.com/profguard/profguard/internal/unit"
 )
 
 // TestUnits holds the table against itself: each unit is found by its name and by its
 // spellings.
 func TestUnits(t *testing.T) {
-	for _, u := range units {
-		if got := of(u.Name); got.Dimension != u.Dimension || got.Dimension == Unknown {
-			t.Errorf("of(%q) has dimension %d", u.Name, got.Dimension)
+	for _, u := range Units {
+		if got := (Amount{Unit: u.Name}).Dimension(); got != u.Dimension || got == Unknown {
+			t.Errorf("%q has dimension %d", u.Name, got)
 		}
-		for _, word := range append([]string{u.Name}, u.spellings...) {
+		for _, word := range append([]string{u.Name}, u.Spellings()...) {
 			if got, ok := Named(word); ok != (word != "") || got.Name != u.Name {
 				t.Errorf("Named(%q) = %q, %v", word, got.Name, ok)
 			}

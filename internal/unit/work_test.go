@@ -1,9 +1,11 @@
-package unit
+package unit_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/profguard/profguard/internal/unit"
 )
 
 func TestParseWork(t *testing.T) {

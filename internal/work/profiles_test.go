@@ -1,4 +1,4 @@
-package work
+package work_test
 
 import (
 	"runtime"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
+	. "github.com/profguard/profguard/internal/work"
 )
 
 // Contention is recorded by one check at a time, and then as before.

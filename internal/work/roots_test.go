@@ -1,9 +1,11 @@
-package work
+package work_test
 
 import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	. "github.com/profguard/profguard/internal/work"
 )
 
 // What another check has started may work for this one, whether that check is over or runs.
@@ -18,7 +20,7 @@ func TestByRootOfOtherChecks(t *testing.T) {
 		at := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
 		s := &profile.Sample{Location: []*profile.Location{at}, Value: []int64{7}}
 		if id != "" {
-			s.Label = map[string][]string{label: {id}}
+			s.Label = map[string][]string{Label: {id}}
 		}
 		p.Function, p.Location, p.Sample = append(p.Function, f), append(p.Location, at), append(p.Sample, s)
 	}

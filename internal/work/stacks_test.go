@@ -1,20 +1,22 @@
-package work
+package work_test
 
 import (
 	"strings"
 	"testing"
+
+	. "github.com/profguard/profguard/internal/work"
 )
 
 // What runs around work is not work's: Check's loop, and the race detector. Work begins
 // above the loop.
 func TestWorkOf(t *testing.T) {
-	const g = workPackage + "."
+	const g = WorkPackage + "."
 	for stack, want := range map[string]int{
 		g + "(*Worker).loop " + g + "(*Worker).run.func3":                                         0,
 		g + "(*Worker).run.func3.2.1 " + g + "(*Worker).loop " + g + "(*Worker).run.func3":        0,
 		"sync/atomic.(*Int64).Add " + g + "(*Worker).loop " + g + "(*Worker).run.func3":           0,
 		"runtime.asyncPreempt " + g + "(*Worker).loop " + g + "(*Worker).run.func3":               0,
-		"testing.(*B).Loop " + g + "(*Worker).loop " + checkPackage + ".(*run).benchmark.func3":   0,
+		"testing.(*B).Loop " + g + "(*Worker).loop " + CheckPackage + ".(*run).benchmark.func3":   0,
 		"runtime.chanrecv " + g + "(*Worker).run.func3":                                           0,
 		"shop.TestIt.func1 " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                  1,
 		"sync/atomic.AddInt64 shop.TestIt.func1 " + g + "(*Worker).loop " + g + "(*Worker).run.f": 2,
@@ -28,15 +30,15 @@ func TestWorkOf(t *testing.T) {
 		"bytes.(*Buffer).Write net/http/httptest.(*ResponseRecorder).Write shop.serve " + g + "(*Worker).loop":         0,
 		"encoding/json.Marshal shop.serve " + g + "(*Worker).loop":                                                     3,
 	} {
-		if got := workOf(strings.Fields(stack)); got != want {
-			t.Errorf("workOf(%s) = %d, want %d", stack, got, want)
+		if got := WorkOf(strings.Fields(stack)); got != want {
+			t.Errorf("WorkOf(%s) = %d, want %d", stack, got, want)
 		}
 	}
 }
 
 // The function a goroutine began with says whose it is.
 func TestRootOf(t *testing.T) {
-	const g = workPackage + "."
+	const g = WorkPackage + "."
 	for stack, want := range map[string]string{ // the leaf first
 		"regexp.compile shop.handle net/http.(*conn).serve":                                                 "net/http.(*conn).serve",
 		"shop.work shop.TestIt.func1 sync.(*WaitGroup).Go.func1":                                            "shop.TestIt.func1",
@@ -55,12 +57,12 @@ func TestRootOf(t *testing.T) {
 		"shop.price shop.TestIt.func1 " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                 "shop.TestIt.func1",
 		"sync/atomic.(*Int64).Add " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                     "",
 		"runtime.chanrecv " + g + "(*Worker).run.func3":                                                     "",
-		"shop.total " + checkPackage + ".(*cpuPhase).take " + checkPackage + ".(*run).freely shop.on.func1": "",
-		"runtime.mallocgc " + checkPackage + ".newRun " + checkPackage + ".newRun shop.on.func1":            "",
+		"shop.total " + CheckPackage + ".(*cpuPhase).take " + CheckPackage + ".(*run).freely shop.on.func1": "",
+		"runtime.mallocgc " + CheckPackage + ".newRun " + CheckPackage + ".newRun shop.on.func1":            "",
 		"": "",
 	} {
-		if got, ok := rootOf(strings.Fields(stack)); ok != (want != "") || ok && got != want {
-			t.Errorf("rootOf(%s) = %s, %t; want %q", stack, got, ok, want)
+		if got, ok := RootOf(strings.Fields(stack)); ok != (want != "") || ok && got != want {
+			t.Errorf("RootOf(%s) = %s, %t; want %q", stack, got, ok, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package work
+package work_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/internal/kinds"
+	. "github.com/profguard/profguard/internal/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
