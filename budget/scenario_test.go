@@ -1,6 +1,7 @@
 package budget_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -90,7 +91,7 @@ func playScenario(t *testing.T, name string) {
 		if r.Verdict.String() != expected[i] {
 			t.Errorf("%s: %s, want %s\n%s", r.Budget, r.Verdict, expected[i], r)
 		}
-		fmt.Fprintf(&got, "%s\n", describe(r))
+		fmt.Fprintf(&got, "%s\n", describe(r, &findings[i]))
 	}
 	if *updateScenarios {
 		for i := range archive.Files {
@@ -110,18 +111,42 @@ func playScenario(t *testing.T, name string) {
 	}
 }
 
-// describe shows the numbers of a result and its report.
-func describe(r Result) string {
+// describe shows what a result says as values. The sentences for these are in package words' tests.
+func describe(r Result, f *judge.Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  share %.6g [%.6g, %.6g], %d of %d samples", r, r.Value, r.Low, r.High, r.Hits, r.Samples)
+	fmt.Fprintf(&b, "%s %s\n  %.6g [%.6g, %.6g], %d of %d samples\n  %s", strings.ToUpper(r.Verdict.String()), r.Budget,
+		r.Value, r.Low, r.High, r.Hits, r.Samples, strings.TrimPrefix(fmt.Sprintf("%T", f.Reason), "judge."))
+	if values, err := json.Marshal(f.Reason); err == nil && string(values) != "{}" {
+		fmt.Fprintf(&b, " %s", values)
+	}
+	if f.Notes != (judge.Notes{}) {
+		fmt.Fprintf(&b, "\n  %+v", f.Notes)
+	}
 	for _, o := range r.Offenders {
-		fmt.Fprintf(&b, "\n  offender %s %.6g", o.Function, o.Share)
+		fmt.Fprintf(&b, "\n  offender %s %.6g [%.6g, %.6g]", frame(o.Frame), o.Share, o.Low, o.High)
 		if o.Blame.Function != "" {
-			fmt.Fprintf(&b, ", blame %s %s:%d", o.Blame.Function, o.Blame.File, o.Blame.Line)
+			fmt.Fprintf(&b, ", blame %s %.6g", frame(o.Blame), o.Blame.Share)
 		}
+		b.WriteString(way("<", o.Callers) + way(">", o.Callees))
+	}
+	if more := r.Over - len(r.Offenders); more > 0 {
+		fmt.Fprintf(&b, "\n  %d more", more)
 	}
 	return b.String() + "\n"
 }
+
+// way is a line with callers or callees.
+func way(mark string, frames []Frame) (text string) {
+	for i, f := range frames {
+		if i == 0 {
+			text = "\n   "
+		}
+		text += fmt.Sprintf(" %s %s %.6g", mark, frame(f), f.Share)
+	}
+	return text
+}
+
+func frame(f Frame) string { return fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line) }
 
 // readFacts reads lines such as "figure cores 1.5", "no-figure gc none has ended", "work request 1200",
 // "baseline-work request 800", "kind mutex", "elapsed 10s", "module example.com/app",

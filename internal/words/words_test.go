@@ -1,45 +1,147 @@
 package words_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/judge"
 )
 
-// A reason without words is a panic in the first judgement that has it.
-func TestReasonsHaveWords(t *testing.T) {
+// share is a finding on a share, with a reason.
+func share(v evidence.Verdict, reason judge.Reason) judge.Finding {
+	return judge.Finding{Verdict: v, Value: 0.24, Low: 0.21, High: 0.27, Samples: 3000, Hits: 720, Who: "main.search", Reason: reason}
+}
+
+// figure is a finding on a number of goroutines.
+func figure(v evidence.Verdict, reason judge.Reason) judge.Finding {
+	return judge.Finding{Verdict: v, Value: 6000, Low: 6000, High: 6000, Samples: 12, Hits: 3, Reason: reason}
+}
+
+// A phrase is a finding about a budget.
+type phrase struct {
+	sentence string
+	finding  judge.Finding
+}
+
+// phrases have each reason once.
+func phrases() []phrase {
+	const pass, fail, open = evidence.Pass, evidence.Fail, evidence.Inconclusive
+	const each, named, absent, count, work = "no function above 20% cumulative when process above 0.1 cores", "encoding/json below 20% in main.serve where tenant=a",
+		"portlist absent", "goroutines below 5000", "process below 2ms per request"
+	why := func(r judge.Reason) judge.Finding { return judge.Finding{Reason: r} }
+	without, with := share(pass, judge.Measured{}), share(fail, judge.Measured{})
+	others := judge.Others{Samples: 40, Roots: []string{"net/http.(*conn).serve"}}
+	return []phrase{
+		{each, why(judge.Failed{Err: errors.New("no window was valid")})},
+		{each, why(judge.Idle{Value: 0.02})},
+		{each, why(judge.ConditionUnknown{})},
+		{named, why(judge.NotLinked{})},
+		{named, why(judge.OtherKind{Needs: "cpu", Is: "heap"})},
+		{named, why(judge.NoSamples{})},
+		{named, why(judge.NoNames{Share: 0.4})},
+		{"no package above 20% cumulative", why(judge.NoPackages{Share: 0.4})},
+		{named, why(judge.OutOfScope{})},
+		{work, why(judge.DurationUnknown{})},
+		{"no function grows above 5 points", why(judge.NoBaseline{})},
+		{"no function grows above 5 points", why(judge.OtherBaseline{Is: &charge.Layout{Kind: "cpu", Period: 1}, Profile: &charge.Layout{Kind: "heap", Period: 2}})},
+		{"no function grows above 5 points", why(judge.BaselineEmpty{})},
+		{"no function grows above 5 points", why(judge.BaselineNoNames{Share: 0.4})},
+		{"process grows below 10% per request", why(judge.BaselineWorkUnknown{})},
+		{"rss below 64MiB", why(judge.FigureUnknown{Figure: "rss"})},
+		{work, why(judge.WorkUnknown{})},
+		{work, why(judge.NoWork{})},
+
+		{count, figure(fail, judge.Counted{})},
+		{each, share(fail, judge.Measured{})},
+		{each, share(fail, judge.Likely{Proven: "main.sort", ProvenLow: 0.22})},
+		{"no function above 0.1 cores of mutex", share(open, judge.Unseen{Waited: 3 * time.Second})},
+		{"encoding/json below 20%", share(open, judge.UpTo{})},
+		{each, share(open, judge.TooFew{Needed: 4200, Notable: 0.3})},
+		{each, share(open, judge.TooClose{Needed: 9000, Zone: 0.25})},
+		{absent, share(fail, judge.Occurs{})},
+		{"no goroutine leaked", figure(fail, judge.Leaked{})},
+		{"goroutines steady", why(judge.OverHours{})},
+		{"goroutines steady", figure(open, judge.Learning{Share: 0.5})},
+		{absent, share(pass, judge.AbsentInBlocks{})},
+		{each, share(pass, judge.InBlocks{})},
+		{"no function grows above 5 points", share(fail, judge.Growth{Before: 2900})},
+		{work, share(fail, judge.CountedOver{Elapsed: time.Minute, Work: 1200})},
+		{count, figure(fail, judge.MadeOf{Of: judge.Counted{}, Kind: "goroutine", Err: errors.New("there are too many")})},
+		{each, share(fail, judge.Together{})},
+
+		{each, why(judge.NoTime{})},
+		{each, why(judge.NoWindow{Why: "the profiler is in use"})},
+		{"no function above 0.1 cores of mutex", why(judge.NoEvents{})},
+		{count, figure(fail, judge.AtOnce{Of: judge.Counted{}})},
+		{"no goroutine leaked", figure(fail, judge.Left{Elapsed: 2 * time.Second})},
+		{work, figure(open, judge.FewBatches{})},
+		{work, share(open, judge.Unsteady{Of: judge.Measured{}})},
+		{work, share(open, judge.BesideOthers{Of: judge.Measured{}})},
+		{work, why(judge.NoUnit{Calls: 100})},
+		{named, why(judge.OutOfReach{Of: judge.OutOfScope{}})},
+		{"process below 0.01 cores", share(open, judge.LittleCPU{Of: judge.Measured{}, Cores: 0.02})},
+		{each, why(judge.SmallWork{Loop: 30, Samples: 100, Call: 90 * time.Nanosecond})},
+		{each, why(judge.Unsampled{Samples: 3, Due: 100, CPU: time.Second})},
+		{each, why(judge.Asleep{Samples: 3, Elapsed: time.Second, Calls: 9, Others: others})},
+		{each, share(open, judge.WithOthers{Others: others, With: &with, Without: &without})},
+		{each, why(judge.LostLabel{Samples: 90, Kept: 10, Function: "main.handle"})},
+		{work, why(judge.StillRunning{Number: 2, Calls: 9, Root: "main.handle"})},
+		{count, figure(pass, judge.MoreGoroutines{Of: judge.Counted{}, Come: 9, Calls: 9, Root: "net/http.(*conn).serve"})},
+		{"heap steady", share(fail, judge.Levels{First: 1 << 20, Least: 1 << 20, Rise: 4096, Calls: 100})},
+	}
+}
+
+// TestWords shows the words of each reason once. What depends on the subject, the limit or the verdict
+// beyond that is in the tests below.
+func TestWords(t *testing.T) {
+	var got strings.Builder
+	shown := map[string]bool{}
+	for _, tt := range phrases() {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", tt.finding.Reason), "judge.")
+		if shown[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		shown[name] = true
+		fmt.Fprintf(&got, "%s: %s\n\t%s\n", name, tt.sentence, budget.Must(tt.sentence)[0].CheckResult(tt.finding).Reason)
+	}
+	f := share(evidence.Fail, judge.Measured{})
+	f.Notes = judge.Notes{Cut: 9, Unordered: true, Unmatched: true}
+	f.Over = 3
+	at := func(function, file string, line int, share float64) judge.Frame {
+		return judge.Frame{Function: function, File: file, Line: line, Share: share, Amount: 10 * share}
+	}
+	f.Offenders = []judge.Offender{{
+		Frame: at("encoding/json.Marshal", "/go/src/encoding/json/encode.go", 160, 0.24), Low: 0.21, High: 0.27,
+		Blame:   at("main.list", "/shop/list.go", 8, 0.24),
+		Callers: []judge.Frame{at("example.com/api/v2.(*API).render", "", 0, 0.24), at("main.list", "/shop/list.go", 8, 0.24), at("main.serve", "", 0, 0.3)},
+		Callees: []judge.Frame{at("encoding/json.(*encodeState).marshal", "", 0, 0.2), at("encoding/json.(*encodeState).marshal", "", 0, 0.2), at("main.Map[int].MarshalJSON", "", 0, 0.1)},
+	}, {Frame: at("main.list", "/shop/list.go", 8, 0.25)}}
+	result := budget.Must("no function above 20% cumulative")[0].Result(f)
+	fmt.Fprintf(&got, "%s\n%s\n", result, result.Offenders[0])
+	golden.Compare(t, "words.txt", got.String())
+
 	defined, err := os.ReadFile("../judge/finding.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]bool{}
-	for _, file := range []string{"reason.go", "check.go"} {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`case judge\.(\w+):`).FindAllSubmatch(source, -1) {
-			said[string(m[1])] = true
-		}
-	}
 	_, reasons, _ := strings.Cut(string(defined), "\ntype Reason any\n")
 	types := regexp.MustCompile(`(?m)^(?:\t|type )([A-Z]\w*) +struct\b`).FindAllStringSubmatch(reasons, -1)
-	if len(types) < 25 {
-		t.Errorf("only %d types of reasons were found", len(types))
-	}
 	for _, m := range types {
-		if !said[m[1]] {
-			t.Errorf("reason has no words for judge.%s", m[1])
+		if !shown[m[1]] {
+			t.Errorf("the words of judge.%s are not shown", m[1])
 		}
-		delete(said, m[1])
 	}
-	if len(said) > 0 {
-		t.Errorf("reason has words for %v, which internal/judge does not define as reasons", said)
+	if len(types) != len(shown) {
+		t.Errorf("%d reasons are shown, and %d defined", len(shown), len(types))
 	}
 }
 
