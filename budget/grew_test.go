@@ -49,7 +49,7 @@ func TestGrew(t *testing.T) {
 		}
 		got := b.Result(judge.Finding{
 			Verdict: evidence.Verdict(tt.verdict), Value: tt.value, Low: tt.low, High: tt.high, Samples: 100,
-			Reason: judge.Growth{Before: 50, New: tt.isNew, SmallBaseline: tt.small},
+			Reason: judge.Growth{Before: 50, Added: tt.isNew, SmallBaseline: tt.small},
 		}).Reason
 		counted := "samples"
 		if tt.census {

@@ -38,7 +38,7 @@ func (f figure) window(m *measurement) Finding {
 // measured is the finding on the figure itself. If it is over the limit, a profile of it shows who is
 // to blame.
 func (f figure) measured(m *measurement) Finding {
-	value, known := m.figure(f.Subject)
+	value, known := m.reading(f.Subject)
 	if !known {
 		return Finding{Reason: f.unknown(m, f.lacks)}
 	}

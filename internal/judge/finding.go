@@ -116,7 +116,7 @@ type (
 	Idle                struct{ Value float64 }              // the condition does not hold: its figure is at Value
 	ConditionUnknown    struct{ Why string }                 // its figure is not known
 	NotLinked           struct{}                             // no function of the program matches the subject
-	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
+	OtherKind           struct{ Wanted, Is string }          // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
 	NoNames             struct{ Share float64 }              // of such a share of the samples it is not known which functions are in them
 	NoPackages          struct{ Share float64 }              // such a share has no function with a package of Go, so that none is charged
@@ -127,7 +127,7 @@ type (
 	BaselineEmpty       struct{}                             // the baseline has no samples
 	BaselineNoNames     struct{ Share float64 }              // of such a share of its samples it is not known which functions are in them
 	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
-	FigureUnknown       struct{ Figure, Why string }         // the process's figure is not known
+	FigureUnknown       struct{ Name, Why string }           // the process's figure is not known
 	WorkUnknown         struct{ Why string }                 // the amount of work is not known
 	NoWork              struct{}                             // no work was done, or the amount is impossible
 )
@@ -158,12 +158,12 @@ type (
 		Certain bool
 		Needed  float64
 	}
-	// Growth: compared with a baseline of so many samples (Before). New says that the
+	// Growth: compared with a baseline of so many samples (Before). Added says that the
 	// baseline has none of the function. SmallBaseline says that only a larger baseline
 	// would decide.
 	Growth struct {
-		Before             float64
-		New, SmallBaseline bool
+		Before               float64
+		Added, SmallBaseline bool
 	}
 )
 

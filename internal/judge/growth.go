@@ -235,7 +235,7 @@ func (c *grown) cut(verdict evidence.Verdict) int64 {
 
 // reason says what the finding is based on.
 func (c *grown) reason(x change) Reason {
-	return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
+	return Growth{Before: c.before.N, Added: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
 }
 
 func (g growth) follow(r *record, m *measurement, f Finding) Finding {

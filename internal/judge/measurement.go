@@ -100,7 +100,7 @@ func (m *measurement) unjudged(r *rule) Reason {
 
 // unmet is why the rule's condition keeps it from being judged, nil if it does not.
 func (m *measurement) unmet(r *rule) Reason {
-	value, known := m.figure(r.When.Figure)
+	value, known := m.reading(r.When.Figure)
 	return r.When.unmet(value, known, m.facts.NoFigures[r.When.Figure])
 }
 
@@ -122,9 +122,9 @@ func (m *measurement) has(pattern int32) bool {
 	return m.matched[pattern]
 }
 
-// figure is a figure of the process, from the facts, or from the profile if its total is
+// reading is a figure of the process, from the facts, or from the profile if its total is
 // that figure.
-func (m *measurement) figure(name string) (float64, bool) {
+func (m *measurement) reading(name string) (float64, bool) {
 	name = FigureOf(name)
 	if v, ok := m.facts.Figures[name]; ok {
 		return v, isFigure(v) // the profile is not asked when the fact is wrong

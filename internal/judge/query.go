@@ -173,7 +173,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	}
 	v, ok := l.Value(r.kind, r.Dimension)
 	if !ok {
-		r.lacks = OtherKind{Needs: r.kind, Is: l.Kind}
+		r.lacks = OtherKind{Wanted: r.kind, Is: l.Kind}
 		return
 	}
 	r.value = v

@@ -95,17 +95,18 @@ func (r *Rule) profile() Needs { return Needs{Profile: r.Kind, Periodic: r.isSta
 // isState reports whether the rule's kind of profile is of one moment.
 func (r *Rule) isState() bool { return kinds.Of(r.Kind).Taken == kinds.State }
 
-// alertOf is how long an alert takes: as the sentence says, or three periods.
-func (r *Rule) alertOf(period, window time.Duration, counted bool) (a alert.Rule) {
+// alertOf is how long an alert takes: as the sentence says, or three periods. inFull says that the
+// value is counted and not sampled.
+func (r *Rule) alertOf(period, window time.Duration, inFull bool) (a alert.Rule) {
 	switch {
 	case r.ForWindows > 0 || r.ForTime > 0:
 		a = alert.For(r.ForWindows, r.ForTime, period)
-	case counted:
+	case inFull:
 		return alert.Counted(period)
 	default:
 		a = alert.Lasting(period, window)
 	}
-	a.Counted = counted
+	a.Counted = inFull
 	return a
 }
 

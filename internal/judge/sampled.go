@@ -66,9 +66,9 @@ func (s sampled) window(m *measurement) Finding {
 	return c.named(c.compare())
 }
 
-// found is the charge of a function or package, or of the rule's subject (""), and what that
+// amount is the charge of a function or package, or of the rule's subject (""), and what that
 // proves.
-type found struct {
+type amount struct {
 	name   string
 	now    int64
 	weight float64 // hits that an observation counts as
@@ -90,7 +90,7 @@ func (c *limited) compare() Finding {
 		over = slices.DeleteFunc(over, func(key int32) bool { return !c.mayName(key, verdict) })
 		limit := c.values(c.Limit)
 		if offenders = c.explain(c.query, over, limit, limit, verdict == evidence.Fail); len(offenders) > 0 {
-			x = c.found(offenders[0].Function)
+			x = c.amount(offenders[0].Function)
 			x.Low, x.High = offenders[0].Low, offenders[0].High // both show the same bounds
 		}
 	case c.isOver(worst):
@@ -114,9 +114,9 @@ func (c *limited) compare() Finding {
 
 // worst returns the worst function that the rule is about. For a rule about each, it also
 // returns the keys over the limit, heaviest first.
-func (c *limited) worst() (worst found, over []int32) {
+func (c *limited) worst() (worst amount, over []int32) {
 	if c.Class != Each {
-		return c.found(""), nil
+		return c.amount(""), nil
 	}
 	least := c.values(c.Limit) // if the heaviest one is within the limit, so are those that measure less
 	if c.sums.Uneven() {       // the upper bound of a single observation may be ten times what shows
@@ -130,7 +130,7 @@ func (c *limited) worst() (worst found, over []int32) {
 		if c.m.compared++; c.m.compared > maxCompared {
 			break // the profile is not judged, see Judge.table
 		}
-		x := c.found(c.name(key))
+		x := c.amount(c.name(key))
 		if !any || worse(x.Finding, worst.Finding) {
 			worst, any = x, true
 		}
@@ -139,15 +139,15 @@ func (c *limited) worst() (worst found, over []int32) {
 		}
 	}
 	if !any {
-		worst = c.found("")
+		worst = c.amount("")
 	}
 	return worst, over
 }
 
-// found compares the charge of a name. Of stacks that were cut off, it is only known that the charge
+// amount compares the charge of a name. Of stacks that were cut off, it is only known that the charge
 // is between what shows and that plus what was cut: it fails if the least charge fails, and
 // passes if the most passes.
-func (c *limited) found(name string) found {
+func (c *limited) amount(name string) amount {
 	now, _, weight := c.of(name)
 	f := c.bounds(now, weight)
 	most := max(now, c.most)
@@ -164,12 +164,12 @@ func (c *limited) found(name string) found {
 		}
 	}
 	f.Needed = c.samplesOf(f.Needed * weight)
-	return found{name, now, weight, f}
+	return amount{name, now, weight, f}
 }
 
 // isOver reports whether the measured value is over the limit, proven or not. Value may have a
 // rounding error.
-func (c *limited) isOver(x found) bool { return c.part(x.now) > c.Limit }
+func (c *limited) isOver(x amount) bool { return c.part(x.now) > c.Limit }
 
 // possible is the largest charge that is possible with the stacks that were cut off, or 0 if none
 // matters. For a rule about each, they may belong to any function.
@@ -203,11 +203,11 @@ func (c *limited) mayName(key int32, verdict evidence.Verdict) bool {
 	if verdict == evidence.Fail {
 		return c.low(c.sums.By(key), c.sums.Weight(key)) > c.Limit
 	}
-	return c.found(c.name(key)).Verdict != evidence.Pass
+	return c.amount(c.name(key)).Verdict != evidence.Pass
 }
 
 // reason says what a verdict is based on.
-func (c *limited) reason(x found, verdict evidence.Verdict) Reason {
+func (c *limited) reason(x amount, verdict evidence.Verdict) Reason {
 	switch {
 	case verdict == evidence.Inconclusive && c.unseen > 0 && c.bounds(x.now, x.weight).Verdict == evidence.Pass:
 		return Unseen{c.m.facts.Waited}

@@ -9,7 +9,7 @@ func (s steady) window(m *measurement) Finding {
 	if why := m.unmet(s.rule); why != nil {
 		return Finding{Reason: why}
 	}
-	value, known := m.figure(s.Subject)
+	value, known := m.reading(s.Subject)
 	switch {
 	case !known:
 		return Finding{Reason: s.unknown(m, nil)}
@@ -20,14 +20,14 @@ func (s steady) window(m *measurement) Finding {
 }
 
 func (s steady) follow(r *record, m *measurement, f Finding) Finding {
-	value, ok := m.figure(s.Subject)
+	value, ok := m.reading(s.Subject)
 	if !ok || m.unmet(s.rule) != nil {
 		return r.with(f)
 	}
 	if r.steady == nil {
 		r.steady = evidence.NewSteady()
 	}
-	load, _ := m.figure("process")
+	load, _ := m.reading("process")
 	if s.Class == Process {
 		load = 0 // the figure is the load itself
 	}

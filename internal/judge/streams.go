@@ -47,6 +47,29 @@ func (r *record) ended() {
 	}
 }
 
+// clean are samples without a hit, and those of them in which the frames that may match were cut off.
+type clean struct{ samples, unknown float64 }
+
+func (c *clean) add(samples, unknown float64) {
+	c.samples += samples
+	c.unknown += unknown
+}
+
+// finding is that on k hits among as many samples.
+func (c *clean) finding(k float64) evidence.Finding {
+	return withUnknown(evidence.Absent(k, c.samples), c.unknown/c.samples)
+}
+
+// withUnknown is the finding f on "absent" where a further share of the samples may match.
+func withUnknown(f evidence.Finding, share float64) evidence.Finding {
+	if f.Verdict != evidence.Fail && share > 0 {
+		if f.High = min(f.High+share, 1); f.High > evidence.AbsentShare {
+			f.Verdict = evidence.Inconclusive
+		}
+	}
+	return f
+}
+
 const (
 	// maxStreams limits the functions that one rule remembers, to far more than can be over it.
 	maxStreams = 256

@@ -94,7 +94,7 @@ func TestStateByReason(t *testing.T) {
 		{"absent, too few", "x: portlist absent", judge.Finding{High: 0.1, Samples: 15, Reason: judge.Occurs{Needed: 299}}, alert.Undecided},
 		{"absent, one hit", "x: portlist absent", judge.Finding{Verdict: evidence.Fail, Value: 0.1, High: 0.1, Samples: 15, Hits: 1, Reason: judge.Occurs{}}, alert.Firing},
 		{"a figure", "x: goroutines below 50", judge.Finding{Verdict: evidence.Pass, Value: 10, Low: 10, High: 10, Reason: judge.Counted{}}, alert.OK},
-		{"a figure that is not known", "x: gc below 5%", judge.Finding{Reason: judge.FigureUnknown{Figure: "gc"}}, alert.NoData},
+		{"a figure that is not known", "x: gc below 5%", judge.Finding{Reason: judge.FigureUnknown{Name: "gc"}}, alert.NoData},
 		{"what is steady is not known before it has learnt", "x: goroutines steady", judge.Finding{Value: 10, Low: 10, High: 10, Reason: judge.Learning{Share: 0.5}}, alert.Undecided},
 	} {
 		s := newStill(t, nil, tt.sentence)

@@ -24,16 +24,16 @@ func nothing(p *phrasing, reason judge.Reason) string {
 		return "cannot tell whether " + p.when() + ": " + cmp.Or(reason.Why, "the window does not say")
 	case judge.FigureUnknown:
 		if reason.Why != "" {
-			return "the process's " + reason.Figure + " is not known: " + reason.Why
+			return "the process's " + reason.Name + " is not known: " + reason.Why
 		}
-		return "the window does not say the process's " + reason.Figure
+		return "the window does not say the process's " + reason.Name
 	case judge.NotLinked:
 		if p.Test == judge.Absent {
 			return "not linked: no function of the program matches " + p.Subject
 		}
 		return "no function linked into the program matches " + p.Subject + ": check the spelling, or drop the budget"
 	case judge.OtherKind:
-		return "needs a profile of kind " + reason.Needs + ", this one is of kind " + reason.Is
+		return "needs a profile of kind " + reason.Wanted + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
 		return "the profile has no samples"
 	case judge.NoNames:
@@ -193,9 +193,9 @@ func (p *phrasing) growth(reason judge.Growth) string {
 	amount := func(x float64) string { return p.amount(math.Round(1e4*x)/1e4 + 0) } // none is -0
 	said, open := p.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {
-	case reason.New && open:
+	case reason.Added && open:
 		said = p.who() + " is new, with too few samples to be sure"
-	case reason.New:
+	case reason.Added:
 		said = p.who() + " is new"
 	case p.isCounted():
 	case f.Verdict == evidence.Fail:

@@ -45,7 +45,7 @@ func phrases() []phrase {
 		{each, why(judge.Idle{Value: 0.02})},
 		{each, why(judge.ConditionUnknown{})},
 		{named, why(judge.NotLinked{})},
-		{named, why(judge.OtherKind{Needs: "cpu", Is: "heap"})},
+		{named, why(judge.OtherKind{Wanted: "cpu", Is: "heap"})},
 		{named, why(judge.NoSamples{})},
 		{named, why(judge.NoNames{Share: 0.4})},
 		{"no package above 20% cumulative", why(judge.NoPackages{Share: 0.4})},
@@ -56,7 +56,7 @@ func phrases() []phrase {
 		{"no function grows above 5 points", why(judge.BaselineEmpty{})},
 		{"no function grows above 5 points", why(judge.BaselineNoNames{Share: 0.4})},
 		{"process grows below 10% per request", why(judge.BaselineWorkUnknown{})},
-		{"rss below 64MiB", why(judge.FigureUnknown{Figure: "rss"})},
+		{"rss below 64MiB", why(judge.FigureUnknown{Name: "rss"})},
 		{work, why(judge.WorkUnknown{})},
 		{work, why(judge.NoWork{})},
 
