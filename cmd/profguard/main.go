@@ -1,9 +1,10 @@
-// Command profguard compares profiles with budgets from a shell, and writes budgets
-// for a program that has none.
+// Command profguard compares profiles with budgets from a shell, writes budgets
+// for a program that has none, and compares the benchmarks of two revisions.
 //
 //	profguard check -budget 'no function above 20% cumulative' http://localhost:6060
 //	profguard check -b budgets.txt -base before.pprof after.pprof
 //	profguard suggest http://localhost:6060 > budgets.txt
+//	profguard compare -base origin/main ./...
 //
 // A profile is a file, the address of a service that has net/http/pprof, or "-" for
 // standard input. Several of the same program are added up.
@@ -18,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 // The exit status.
@@ -35,11 +37,12 @@ const exits = `Exit status:
   3  no budget is broken, but one is undecided, or there are too few samples to suggest any
 `
 
-const usage = `profguard compares profiles with budgets.
+const usage = `profguard compares profiles with budgets, and benchmarks with those of another revision.
 
   profguard check -b budgets.txt PROFILE...       are the budgets kept?
   profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command
   profguard suggest PROFILE...                    budgets to begin with, and what to look at first
+  profguard compare -base REF [PACKAGE...]        do benchmarks cost more than before?
 
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are read one after the other
@@ -54,7 +57,7 @@ nearly the same. Put a name in double quotes if it is right as it stands.
 ` + exits
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process, which may be reading its input
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
@@ -74,11 +77,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		command = check
 	case "suggest":
 		command = suggest
+	case "compare":
+		command = compareBenchmarks
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stdout, usage)
 		return exitKept
 	default:
-		fmt.Fprintf(stderr, "profguard: expected check or suggest, found %q\n\n%s", args[0], usage)
+		fmt.Fprintf(stderr, "profguard: expected check, suggest or compare, found %q\n\n%s", args[0], usage)
 		return exitMisuse
 	}
 	status, err := command(ctx, args[1:], streams{stdin, stdout, stderr})
@@ -111,7 +116,11 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 	for {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				fmt.Fprintf(help, "profguard %s [flags] PROFILE...\n", f.Name())
+				if f.Name() == "compare" {
+					fmt.Fprint(help, compareHelp)
+				} else {
+					fmt.Fprintf(help, "profguard %s [flags] PROFILE...\n", f.Name())
+				}
 				f.SetOutput(help)
 				f.PrintDefaults()
 				fmt.Fprint(help, "\n"+exits)

@@ -1,0 +1,220 @@
+// Package binary builds the test binaries of one side of a comparison, with a clock of CPU time
+// in package testing.
+package binary
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Builder builds the test binaries of packages that it finds from a folder.
+type Builder struct {
+	Go        string // the release of the toolchain, such as go1.26.8
+	Module    string // the path of the main module
+	ModuleDir string
+
+	dir     string // where go runs
+	out     string // where binaries are written
+	goroot  string // a link to the toolchain
+	overlay string
+	env     string // all that go env says and that may change a binary
+	cache   string // where binaries are kept, "" for nowhere
+	tree    string // the hash of all files, where binaries are kept
+}
+
+// A Package is one with benchmarks.
+type Package struct {
+	Path  string // of its import
+	Dir   string
+	Files []string // its test files, as absolute paths
+	Err   error    // why it cannot be built, as far as go list knows
+}
+
+// ErrNoModule says that no module is around the folder.
+var ErrNoModule = errors.New("no go.mod")
+
+// New returns a builder that runs go in dir, and writes into the folder out, which exists.
+// Binaries of a tree that cannot change are kept in the folder cache.
+func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
+	b := &Builder{dir: dir, out: out, cache: cache, tree: tree}
+	text, err := b.run(ctx, nil, "env", "-json")
+	if err != nil {
+		return nil, err
+	}
+	var env map[string]string
+	if err := json.Unmarshal(text, &env); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	if mod := env["GOMOD"]; (mod == "" || mod == os.DevNull) && env["GOWORK"] == "" {
+		return nil, ErrNoModule
+	}
+	if strings.Contains(env["GOFLAGS"], "-overlay") {
+		return nil, errors.New("expected GOFLAGS without -overlay: compare adds a clock of CPU time to package testing by an overlay of its own")
+	}
+	for _, name := range []string{"GOGCCFLAGS", "GOMOD", "GOWORK"} { // they have temporary folders
+		delete(env, name)
+	}
+	kept, err := json.Marshal(env)
+	if err != nil {
+		return nil, err
+	}
+	b.Go, b.env = env["GOVERSION"], string(kept)
+	// The module cache holds the toolchains that go.mod asks for, and go refuses overlays in it.
+	b.goroot = filepath.Join(out, "goroot")
+	if err := os.Symlink(env["GOROOT"], b.goroot); err != nil {
+		return nil, err
+	}
+	b.overlay, err = overlay(b.goroot, out)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = b.run(ctx, nil, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n") // a workspace has several
+	b.Module, b.ModuleDir, _ = strings.Cut(first, "\t")
+	return b, nil
+}
+
+// Packages are the packages that the patterns match and that have benchmarks in their test
+// files, whatever build tags say of other files.
+func (b *Builder) Packages(ctx context.Context, patterns []string) ([]Package, error) {
+	text, err := b.run(ctx, nil, append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error,Match", "--"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	var list []Package
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var p struct {
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
+			Error                     *struct{ Err string }
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		found := Package{Path: p.ImportPath, Dir: p.Dir}
+		for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
+			found.Files = append(found.Files, filepath.Join(p.Dir, name))
+		}
+		if p.Error != nil {
+			found.Err = errors.New(p.Error.Err)
+		}
+		if found.has("func Benchmark") || found.Err != nil {
+			list = append(list, found)
+		}
+	}
+}
+
+// has reports whether a test file of the package has the text.
+func (p *Package) has(text string) bool {
+	for _, name := range p.Files {
+		if content, err := os.ReadFile(name); err == nil && bytes.Contains(content, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Build compiles and links the test binary of a package, and returns its path. Paths are trimmed,
+// so that the two sides do not differ by the folders that they stand in.
+func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, error) {
+	kept := ""
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.tree, p.Path, b.env, clock, fmt.Sprint(trim)}, "\x00"))))[:32]
+	if b.cache != "" && b.tree != "" {
+		kept = filepath.Join(b.cache, key+".test")
+		now := time.Now()
+		if err := os.Chtimes(kept, now, now); err == nil {
+			return kept, nil
+		}
+	}
+	path := filepath.Join(b.out, key+".test")
+	args := []string{"test", "-c", "-buildvcs=false", "-overlay", b.overlay, "-o", path}
+	if trim {
+		args = append(args, "-trimpath")
+	}
+	if _, err := b.run(ctx, []string{"GOROOT=" + b.goroot, "GOTOOLCHAIN=local"}, append(args, p.Path)...); err != nil {
+		return "", err
+	}
+	if kept != "" && keep(path, kept) == nil {
+		return kept, nil
+	}
+	return path, nil
+}
+
+// keep moves a binary to where it is kept, by a name that is only there once it is complete.
+func keep(path, kept string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	temp, err := os.CreateTemp(filepath.Dir(kept), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = io.Copy(temp, in)
+	if err = cmp.Or(err, temp.Chmod(0o700), temp.Close()); err != nil {
+		return err
+	}
+	return cmp.Or(os.Rename(temp.Name(), kept), os.Remove(path))
+}
+
+// keptFor is how long a binary is kept after it was last used, and a profile.
+const keptFor = 7 * 24 * time.Hour
+
+// Cache returns the folder in which binaries and profiles are kept, without those that are old, ""
+// if there can be none.
+func Cache() string {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(user, "profguard", "compare")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > keptFor {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+	return dir
+}
+
+// run runs go, and returns what it prints. An error says what go said.
+func (b *Builder) run(ctx context.Context, env []string, args ...string) ([]byte, error) {
+	name := "go"
+	if env != nil {
+		name = filepath.Join(b.goroot, "bin", "go")
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = b.dir
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.Env = append(append(os.Environ(), "PWD="+b.dir), env...)
+	cmd.WaitDelay = time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its compilers
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(said.String()))
+	}
+	return out.Bytes(), nil
+}

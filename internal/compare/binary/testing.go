@@ -1,0 +1,172 @@
+package binary
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// RecordEnv is the variable with the file that a test binary appends its records to.
+const RecordEnv = "PROFGUARD_COMPARE_RECORDS"
+
+// The clock that is added to package testing. It runs while the timer of a benchmark does, so that
+// what the process needs to start, to set up and to find the number of iterations is not in it.
+// Children that have ended count, as the benchmark waited for them.
+const clock = `//go:build unix
+
+package testing
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+)
+
+type profguardClock struct {
+	on          bool
+	since, used int64
+	returned    bool // the benchmark has, and did not panic
+}
+
+func profguardCPU() (ns int64) {
+	for _, who := range [...]int{syscall.RUSAGE_SELF, -1} { // -1: children
+		var r syscall.Rusage
+		if syscall.Getrusage(who, &r) == nil {
+			ns += r.Utime.Nano() + r.Stime.Nano()
+		}
+	}
+	return ns
+}
+
+func (c *profguardClock) start() {
+	if !c.on {
+		c.on, c.since = true, profguardCPU()
+	}
+}
+
+func (c *profguardClock) stop() {
+	if c.on {
+		c.on, c.used = false, c.used+profguardCPU()-c.since
+	}
+}
+
+func (c *profguardClock) reset() {
+	if c.used = 0; c.on {
+		c.since = profguardCPU()
+	}
+}
+
+func (b *B) profguardRecord(state string) {
+	path := os.Getenv("` + RecordEnv + `")
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	line := state + " " + strconv.Itoa(b.N)
+	for _, n := range [...]int64{b.duration.Nanoseconds(), b.profguard.used, int64(b.netAllocs), int64(b.netBytes)} {
+		line += " " + strconv.FormatInt(n, 10)
+	}
+	f.WriteString(line + " " + strconv.Quote(b.Name()) + "\n")
+}
+
+func (b *B) profguardRan() {
+	switch {
+	case b.Failed():
+		b.profguardRecord("failed")
+	case b.Skipped():
+		b.profguardRecord("skipped")
+	case !b.profguard.returned: // it panics: there is no other record
+	case b.hasSub.Load():
+		b.profguardRecord("parent")
+	default:
+		b.profguardRecord("ran")
+	}
+}
+`
+
+// hooks are the statements that methods of testing.B get, first and last. A deferred function
+// also runs if a benchmark ends its goroutine.
+var hooks = map[string]struct{ first, last string }{
+	"StartTimer": {last: "b.profguard.start()"},
+	"StopTimer":  {first: "b.profguard.stop()"},
+	"ResetTimer": {last: "b.profguard.reset()"},
+	"runN":       {first: "b.profguard.returned = false; b.profguardRecord(\"starts\"); defer b.profguardRan()", last: "b.profguard.returned = true"},
+}
+
+// overlay writes package testing of the Go installation goroot with a clock of CPU time into a
+// folder, and returns the file for go build's -overlay. The installation stays as it is.
+func overlay(goroot, dir string) (string, error) {
+	original := filepath.Join(goroot, "src", "testing", "benchmark.go")
+	text, err := os.ReadFile(original)
+	if err != nil {
+		return "", fmt.Errorf("reading package testing: %w", err)
+	}
+	if text, err = addClock(text); err != nil {
+		return "", fmt.Errorf("%s: %w; with GOTOOLCHAIN=go1.27.4 compare uses a release that it knows", original, err)
+	}
+	patched, added, list := filepath.Join(dir, "benchmark.go"), filepath.Join(dir, "profguard.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {
+		original: patched,
+		filepath.Join(goroot, "src", "testing", "profguard.go"): added,
+	}})
+	if err != nil {
+		return "", err
+	}
+	return list, errors.Join(
+		os.WriteFile(patched, text, 0o600),
+		os.WriteFile(added, []byte(clock), 0o600),
+		os.WriteFile(list, replace, 0o600))
+}
+
+// addClock adds the clock to type B in the text of testing/benchmark.go, and the hooks to its
+// methods. No line of the text moves.
+func addClock(text []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "benchmark.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	inserts := map[int]string{} // by the offset that they go to
+	found := 0
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			hook, ok := hooks[d.Name.Name]
+			if ok && d.Recv != nil && len(d.Recv.List[0].Names) == 1 && d.Recv.List[0].Names[0].Name == "b" {
+				found++
+				inserts[fset.Position(d.Body.Lbrace).Offset+1] = " " + hook.first + ";"
+				inserts[fset.Position(d.Body.Rbrace).Offset] = hook.last + "; "
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok && s.Name.Name == "B" {
+					if t, ok := s.Type.(*ast.StructType); ok {
+						found++
+						inserts[fset.Position(t.Fields.Opening).Offset+1] = " profguard profguardClock;"
+					}
+				}
+			}
+		}
+	}
+	if found != len(hooks)+1 {
+		return nil, errors.New("expected type B with the methods StartTimer, StopTimer, ResetTimer and runN of a receiver b, which are not all there")
+	}
+	var out []byte
+	from := 0
+	for _, at := range slices.Sorted(maps.Keys(inserts)) {
+		out = append(append(out, text[from:at]...), inserts[at]...)
+		from = at
+	}
+	return append(out, text[from:]...), nil
+}

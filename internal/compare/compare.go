@@ -1,0 +1,324 @@
+// Package compare measures the benchmarks of two revisions against each other, and says whether
+// they cost more.
+//
+// The base is written into a folder of its own ([repo]). Both sides' test binaries have a clock of
+// CPU time in package testing ([binary]). Benchmarks are run in short slices, each in a process of
+// its own ([slice]), base and head in turns and in random order, until the evidence of the pairs
+// decides ([evidence.Paired]). Where a benchmark fails, profiles of both sides say which function it
+// was. [report] writes the outcome.
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/profguard/profguard/internal/compare/binary"
+	"github.com/profguard/profguard/internal/compare/repo"
+	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
+)
+
+// A Config says what to compare.
+type Config struct {
+	Dir      string        // where the patterns are meant
+	Base     string        // the revision
+	Bench    string        // which benchmarks, as in go test -bench
+	Patterns []string      // of packages, as in go test
+	Budgets  []Growth      // at least one
+	Time     time.Duration // for running benchmarks; 0 for what they need, up to minutes for each
+	Same     bool          // measure also what is the same on both sides
+	Profiles string        // where profiles are kept; "" for the user's cache
+	Progress func(Progress)
+
+	slice time.Duration // another sliceCPU, for tests
+}
+
+// Progress is what a comparison does now.
+type Progress struct {
+	Doing        string
+	Decided, All int // benchmarks
+	Pairs        int
+	Left         time.Duration // at most
+}
+
+// A comparison is one run.
+type comparison struct {
+	Config
+	repo   *repo.Repo
+	temp   string // removed at the end
+	base   side
+	head   side
+	report *report.Report
+	bins   []*pkg
+	begin  time.Time
+	roots  []root // where files of the module are
+}
+
+// A root is the beginning of the paths of files, as profiles have it, and that below the repository.
+type root struct{ from, to string }
+
+// A side is the code before or after.
+type side struct {
+	dir     string
+	builder *binary.Builder
+}
+
+// A pkg is a package whose benchmarks can be run on both sides.
+type pkg struct {
+	path string
+	bins [2]slice.Binary // of the base and the head
+	from [2]*binary.Package
+	trim bool
+}
+
+const base, head = 0, 1
+
+// Run compares. Its errors are mistakes of the user or the machine. When ctx ends, it returns
+// what is known.
+func Run(ctx context.Context, c Config) (*report.Report, error) {
+	begin := time.Now()
+	temp, err := os.MkdirTemp("", "profguard-compare-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	if temp, err = filepath.EvalSymlinks(temp); err != nil {
+		return nil, err
+	}
+	r := &report.Report{System: report.System{OS: runtime.GOOS, Arch: runtime.GOARCH, Procs: runtime.GOMAXPROCS(0)}}
+	m := &comparison{Config: c, temp: temp, report: r, begin: begin}
+	for _, b := range c.Budgets {
+		r.Budgets = append(r.Budgets, b.Sentence)
+	}
+	err = m.run(ctx)
+	r.Stopped = ctx.Err() != nil
+	r.System.Load = load()
+	r.Took = time.Since(begin)
+	if errors.Is(err, context.Canceled) && r.Stopped {
+		err = nil
+	}
+	return r, err
+}
+
+func (m *comparison) run(ctx context.Context) error {
+	if err := m.open(ctx); err != nil {
+		return err
+	}
+	if err := m.build(ctx); err != nil {
+		return err
+	}
+	list, err := m.discover(ctx)
+	if err != nil {
+		return err
+	}
+	trials, err := m.measure(ctx, list)
+	if err != nil {
+		return err
+	}
+	m.explain(ctx, trials)
+	slices.SortStableFunc(m.report.Benchmarks, func(a, b report.Benchmark) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package))
+	})
+	return nil
+}
+
+func (m *comparison) say(p Progress) {
+	if m.Progress != nil {
+		m.Progress(p)
+	}
+}
+
+// open finds the repository and the base, and writes the base's files.
+func (m *comparison) open(ctx context.Context) (err error) {
+	m.say(Progress{Doing: "reading the base"})
+	if m.head.dir, err = filepath.Abs(m.Dir); err != nil {
+		return err
+	}
+	if m.head.dir, err = filepath.EvalSymlinks(m.head.dir); err != nil {
+		return err
+	}
+	if m.repo, err = repo.Open(ctx, m.head.dir); err != nil {
+		return err
+	}
+	from, common, err := m.repo.Base(ctx, m.Base)
+	if err != nil {
+		return fmt.Errorf("-base: %w", err)
+	}
+	now, err := m.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return err
+	}
+	modified, err := m.repo.Modified(ctx)
+	if err != nil {
+		return err
+	}
+	m.report.Base = report.Side{Name: m.Base, Revision: from.Short()}
+	m.report.Head = report.Side{Revision: now.Short(), Modified: modified}
+	if !common {
+		m.note("%s and HEAD have no common commit here, so the newest of %s is the base: what others have changed there is part of the difference", m.Base, m.Base)
+	}
+	if from.Hash == now.Hash && !modified && !m.Same {
+		m.note("the base is HEAD, and nothing is changed: say -base with an earlier revision, or -same to see how far equal code seems to differ here")
+	}
+	tree := filepath.Join(m.temp, "base")
+	if err := m.repo.Checkout(ctx, from, tree); err != nil {
+		return err
+	}
+	inside, err := filepath.Rel(m.repo.Root(), m.head.dir)
+	if err != nil {
+		return err
+	}
+	m.base.dir = filepath.Join(tree, inside)
+	if m.head.builder, err = m.builder(ctx, "head", m.head.dir, "", ""); err != nil {
+		if errors.Is(err, binary.ErrNoModule) {
+			return m.noModule(ctx)
+		}
+		return err
+	}
+	m.report.Head.Go = m.head.builder.Go
+	module, err := filepath.Rel(m.repo.Root(), m.head.builder.ModuleDir)
+	if err != nil {
+		return err
+	}
+	if module = filepath.ToSlash(module) + "/"; module == "./" {
+		module = ""
+	}
+	m.roots = []root{
+		{m.head.builder.Module + "/", module},
+		{filepath.ToSlash(m.repo.Root()) + "/", ""},
+		{filepath.ToSlash(tree) + "/", ""},
+	}
+	m.base.builder, err = m.builder(ctx, "before", m.base.dir, binary.Cache(), from.Tree+inside)
+	switch {
+	case errors.Is(err, binary.ErrNoModule), errors.Is(err, os.ErrNotExist):
+		m.note("the base has no module in this folder, so nothing can be compared")
+		m.base.builder = nil
+		return nil
+	case err != nil:
+		return fmt.Errorf("base: %w", err)
+	}
+	m.report.Base.Go = m.base.builder.Go
+	if m.report.Base.Go != m.report.Head.Go {
+		m.note("the base is built by %s and the head by %s: what the releases of Go differ in is part of the difference", m.report.Base.Go, m.report.Head.Go)
+	}
+	return nil
+}
+
+func (m *comparison) builder(ctx context.Context, name, dir, cache, tree string) (*binary.Builder, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
+	out := filepath.Join(m.temp, name+"-bin")
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return nil, err
+	}
+	return binary.New(ctx, dir, out, cache, tree)
+}
+
+func (m *comparison) noModule(ctx context.Context) error {
+	modules, err := m.repo.Modules(ctx)
+	if err != nil {
+		return err
+	}
+	if len(modules) == 0 {
+		return fmt.Errorf("expected a Go module around %s, and the repository has no go.mod", m.head.dir)
+	}
+	return fmt.Errorf("expected a Go module around %s; this repository has modules in %s: run the command there", m.head.dir, strings.Join(modules, ", "))
+}
+
+func (m *comparison) note(format string, args ...any) {
+	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
+}
+
+// build builds the test binaries of all packages with benchmarks, the two sides at the same time.
+func (m *comparison) build(ctx context.Context) error {
+	m.say(Progress{Doing: "listing packages"})
+	now, err := m.head.builder.Packages(ctx, m.Patterns)
+	if err != nil {
+		return err
+	}
+	var before []binary.Package
+	if m.base.builder != nil {
+		if before, err = m.base.builder.Packages(ctx, m.Patterns); err != nil {
+			return fmt.Errorf("base: %w", err)
+		}
+	}
+	old := map[string]*binary.Package{}
+	for i := range before {
+		if before[i].Err == nil {
+			old[before[i].Path] = &before[i]
+		}
+	}
+	both := 0
+	for i := range now {
+		if old[now[i].Path] != nil {
+			both++
+		}
+	}
+	for i := range now {
+		p := &now[i]
+		was := old[p.Path]
+		delete(old, p.Path)
+		switch {
+		case p.Err != nil && was == nil && len(now) == 1:
+			return p.Err
+		case p.Err != nil:
+			m.leave(p.Path, report.Broken, "go list fails at the head", p.Err)
+			continue
+		case was == nil:
+			m.leave(p.Path, report.Unjudged, "its benchmarks are new: there are none at the base", nil)
+			continue
+		}
+		m.say(Progress{Doing: "building " + p.Path, All: both})
+		built := &pkg{path: p.Path, from: [2]*binary.Package{was, p}, trim: true}
+		errs := m.buildBoth(ctx, built)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errs[base] != nil && errs[head] != nil:
+			m.leave(p.Path, report.Unjudged, "does not compile, neither at the base nor at the head", errs[head])
+		case errs[base] != nil:
+			m.leave(p.Path, report.Unjudged, "does not compile at the base", errs[base])
+		case errs[head] != nil:
+			m.leave(p.Path, report.Broken, "does not compile at the head", errs[head])
+		default:
+			m.bins = append(m.bins, built)
+		}
+	}
+	for _, p := range before {
+		if old[p.Path] != nil && p.Err == nil {
+			m.leave(p.Path, report.Unjudged, "its benchmarks are gone: there are none at the head", nil)
+		}
+	}
+	return nil
+}
+
+func (m *comparison) buildBoth(ctx context.Context, p *pkg) (errs [2]error) {
+	var built sync.WaitGroup
+	for i, s := range []*side{&m.base, &m.head} {
+		built.Go(func() {
+			p.bins[i].Dir = p.from[i].Dir
+			p.bins[i].Path, errs[i] = s.builder.Build(ctx, p.from[i], p.trim)
+		})
+	}
+	built.Wait()
+	return errs
+}
+
+// leave reports a package that is not measured.
+func (m *comparison) leave(path string, v report.Verdict, reason string, err error) {
+	p := report.Package{Path: path, Verdict: v, Reason: reason}
+	if err != nil {
+		p.Output = err.Error()
+	}
+	m.report.Packages = append(m.report.Packages, p)
+}

@@ -1,0 +1,331 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/profguard/profguard/internal/compare/report"
+)
+
+// git runs git in a folder, as a user with a name.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// write writes the files of an archive, and removes those without content.
+func write(t *testing.T, dir, archive string) {
+	t.Helper()
+	a, err := txtar.ParseFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		writeFile(t, filepath.Join(dir, f.Name), f.Data)
+	}
+}
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if len(data) == 0 {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// committed is a repository with the base as its commit, and the head's changes in its working tree.
+func committed(t *testing.T) string {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	write(t, dir, "testdata/base.txtar")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "base")
+	write(t, dir, "testdata/head.txtar")
+	return dir
+}
+
+// quick is a configuration whose slices are short, and whose limit is far from what is planted.
+func quick(t *testing.T, dir string, patterns ...string) Config {
+	t.Setenv("GOCACHE", goCache())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	budgets, err := ParseBudgets([]string{"process grows below 60% per call", "process grows below 5% per call of allocs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Dir: dir, Base: "HEAD", Bench: ".", Patterns: patterns, Budgets: budgets, Time: 5 * time.Minute, slice: 5 * time.Millisecond}
+}
+
+// goCache is where go keeps what it has compiled, whatever a test sets.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out))
+})
+
+// content is the names and contents of all files below a folder.
+func content(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestRun is one comparison of many kinds of benchmarks. The head is not committed.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds forty test binaries")
+	}
+	dir := committed(t)
+	before := content(t, dir)
+	r, err := Run(t.Context(), quick(t, dir, "./..."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := r.Write(&text, "text"); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(text.String())
+	type row struct {
+		name    string
+		verdict report.Verdict
+		reason  string // a part of it
+		status  report.Status
+	}
+	want := map[string]row{}
+	for _, w := range []row{
+		{"bn.Sum", report.Kept, "", report.AllKept},
+		{"loop.Sum", report.Broken, "CPU time above 60%", report.SomeBroken},
+		{"parallel.Sum", report.Kept, "", report.AllKept},
+		{"sub.Sum/small", report.Kept, "", report.AllKept},
+		{"sub.Sum/with_space/and_[brackets]", report.Kept, "", report.AllKept},
+		{"sub.Sum/new", report.Unjudged, "is new", report.SomeUndecided},
+		{"sub.Sum/gone", report.Unjudged, "is gone", report.SomeUndecided},
+		{"sub.Gone", report.Unjudged, "is gone", report.SomeUndecided},
+		{"testmain.Sum", report.Kept, "", report.AllKept},
+		{"prints.Sum", report.Kept, "", report.AllKept},
+		{"fails.Head", report.Broken, "fails at the head", report.SomeBroken},
+		{"fails.Base", report.Unjudged, "fails at the base", report.SomeUndecided},
+		{"fails.Both", report.Unjudged, "fails on both sides", report.SomeUndecided},
+		{"fails.Panics", report.Broken, "fails at the head", report.SomeBroken},
+		{"fails.Exits", report.Broken, "fails at the head", report.SomeBroken},
+		{"fails.Skips", report.Unjudged, "is skipped at the head", report.SomeUndecided},
+		{"linked.Add", report.Kept, "", report.AllKept},
+		{"embedded.Sum", report.Broken, "CPU time above 60%", report.SomeBroken},
+		{"tags.Sum", report.Kept, "", report.AllKept},
+		{"allocs.Make", report.Broken, "allocations above 5%", report.SomeBroken},
+		{"sources.Sum", report.Kept, "", report.AllKept},
+		{"setup.Sum", report.Kept, "", report.AllKept},
+		{"same.Sum", report.Unjudged, "fails on both sides", report.SomeUndecided}, // as data of others differs
+	} {
+		want[w.name] = w
+	}
+	for _, b := range r.Benchmarks {
+		w, ok := want[b.Title()]
+		delete(want, b.Title())
+		status := (&report.Report{Benchmarks: []report.Benchmark{b}}).Status()
+		if !ok || b.Verdict != w.verdict || !strings.Contains(b.Reason, w.reason) || status != w.status {
+			t.Errorf("%s: expected %s, %q, status %d, found %s, %q, status %d", b.Title(), w.verdict, w.reason, w.status, b.Verdict, b.Reason, status)
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is not in the report", name)
+	}
+	packages := map[string]string{
+		"uncompiled": "broken: does not compile at the head",
+		"compiled":   "not compared: does not compile at the base",
+		"added":      "not compared: its benchmarks are new: there are none at the base",
+		"removed":    "not compared: its benchmarks are gone: there are none at the head",
+	}
+	for _, p := range r.Packages {
+		name := strings.TrimPrefix(p.Path, "example.com/shop/")
+		if found := string(p.Verdict) + ": " + p.Reason; packages[name] != found {
+			t.Errorf("%s: expected %q, found %q", name, packages[name], found)
+		}
+		delete(packages, name)
+	}
+	for name := range packages {
+		t.Errorf("%s is not in the report", name)
+	}
+	if r.Status() != report.SomeBroken || !r.Head.Modified {
+		t.Errorf("found %d, modified %t", r.Status(), r.Head.Modified)
+	}
+	after := content(t, dir)
+	for name, text := range after {
+		if before[name] != text {
+			t.Errorf("%s is new or changed", name)
+		}
+	}
+	left(t)
+}
+
+// left reports what a comparison has left behind.
+func left(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(os.Getenv("TMPDIR"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "profguard") {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range processes {
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(os.Getenv("TMPDIR"))) {
+			t.Errorf("a process was left behind: %q", text)
+		}
+	}
+}
+
+// Binaries that are the same are not measured, unless their data differs.
+func TestRunSame(t *testing.T) {
+	dir := committed(t)
+	git(t, dir, "checkout", "-q", ".")
+	git(t, dir, "clean", "-qfd")
+	c := quick(t, dir, "./same", "./bn")
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Summary() != "2 kept" || r.Status() != report.AllKept || len(r.Benchmarks) > 0 {
+		t.Errorf("found %s", r.Summary())
+	}
+	writeFile(t, filepath.Join(dir, "bn", "testdata", "data.txt"), []byte("x"))
+	c.Patterns = []string{"./bn"}
+	if r, err = Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Benchmarks) != 1 || r.Benchmarks[0].Pairs == 0 {
+		t.Errorf("data has changed, and found %+v", r.Benchmarks)
+	}
+}
+
+// A benchmark that takes longer than the time is undecided, and says what it needs.
+func TestRunSlow(t *testing.T) {
+	dir := committed(t)
+	writeFile(t, filepath.Join(dir, "bn", "bn_test.go"), []byte(`package bn
+
+import (
+	"testing"
+	"time"
+)
+
+func BenchmarkSum(b *testing.B) {
+	for b.Loop() {
+		time.Sleep(300 * time.Millisecond) // as a minute
+	}
+}
+`))
+	c := quick(t, dir, "./bn")
+	c.Time = 2 * time.Second
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Benchmarks) != 1 || r.Status() != report.SomeUndecided || !strings.Contains(r.Benchmarks[0].Reason, "in the time") || !r.TimeIsUp {
+		t.Errorf("found %+v", r.Benchmarks)
+	}
+	left(t)
+}
+
+// An interrupt tells what is known, and leaves nothing behind.
+func TestRunInterrupted(t *testing.T) {
+	dir := committed(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := quick(t, dir, "./bn", "./loop")
+	c.Same, c.slice = true, 200*time.Millisecond
+	c.Progress = func(p Progress) {
+		if p.Pairs == 4 {
+			cancel()
+		}
+	}
+	r, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Stopped || r.Status() != report.SomeUndecided || len(r.Benchmarks) != 2 || r.Benchmarks[0].Pairs == 0 || r.Benchmarks[0].CPU.Growth == nil {
+		t.Errorf("found %+v", r)
+	}
+	left(t)
+}
+
+// What cannot work says what was expected, and what to do.
+func TestRunMistakes(t *testing.T) {
+	dir := committed(t)
+	for name, test := range map[string]struct {
+		change func(t *testing.T, c *Config)
+		want   string
+	}{
+		"no revision": {func(_ *testing.T, c *Config) { c.Base = "v9" }, `expected a commit, found "v9", which is not in this repository; git branch -a and git tag list what is there`},
+		"shallow clone": {func(t *testing.T, c *Config) {
+			to := filepath.Join(t.TempDir(), "clone")
+			git(t, dir, "clone", "-q", "--depth=1", "file://"+dir, to)
+			c.Dir, c.Base = to, "HEAD~1"
+		}, "this is a shallow clone"},
+		"no repository":    {func(t *testing.T, c *Config) { c.Dir = t.TempDir() }, "expected a git repository with a working tree"},
+		"no git":           {func(t *testing.T, c *Config) { t.Setenv("PATH", t.TempDir()) }, "expected git in PATH, found none"},
+		"no module":        {func(t *testing.T, c *Config) { remove(t, filepath.Join(dir, "go.mod")) }, "this repository has modules in ., other: run the command there"},
+		"no such package":  {func(_ *testing.T, c *Config) { c.Patterns = []string{"./nowhere"} }, "nowhere"},
+		"option as a name": {func(_ *testing.T, c *Config) { c.Base = "--all" }, `expected a commit, found "--all"`},
+		"overlay":          {func(t *testing.T, c *Config) { t.Setenv("GOFLAGS", "-overlay=x.json") }, "expected GOFLAGS without -overlay"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := quick(t, dir, "./bn")
+			test.change(t, &c)
+			_, err := Run(t.Context(), c)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("expected %q, found %v", test.want, err)
+			}
+		})
+	}
+}
+
+// remove takes a file away for one test.
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Error(err)
+		}
+	})
+}

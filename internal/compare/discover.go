@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
+)
+
+// crashes is how many benchmarks of a package may end the process, until the rest is left.
+const crashes = 10
+
+// A found benchmark is one that was run once.
+type found struct {
+	slice.Record
+	output string // of one that failed
+}
+
+// discover runs each benchmark once on both sides, and returns those that can be compared.
+func (m *comparison) discover(ctx context.Context) ([]*trial, error) {
+	same, err := m.sameData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []*trial
+	for _, p := range m.bins {
+		m.say(Progress{Doing: "trying " + p.path, All: len(list)})
+		if same && !m.Same && sameContent(p.bins[base].Path, p.bins[head].Path) {
+			m.leave(p.path, report.Kept, "the test binary is the same on both sides", nil)
+			continue
+		}
+		trials, err := m.try(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, trials...)
+	}
+	return list, nil
+}
+
+// try finds the benchmarks of a package. If one fails, it may look for files by the paths that are
+// compiled in, so it is tried again with paths that are not trimmed.
+func (m *comparison) try(ctx context.Context, p *pkg) ([]*trial, error) {
+	for {
+		var sides [2][]found
+		for i := range sides {
+			var err error
+			if sides[i], err = m.runOnce(ctx, p.bins[i]); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.path, err)
+			}
+		}
+		if !p.trim || !failed(sides[base]) && !failed(sides[head]) {
+			return m.match(p, sides), nil
+		}
+		p.trim = false
+		for _, err := range m.buildBoth(ctx, p) {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.path, err)
+			}
+		}
+	}
+}
+
+func failed(list []found) bool {
+	for _, f := range list {
+		if f.State == slice.Failed {
+			return true
+		}
+	}
+	return false
+}
+
+// runOnce runs the benchmarks of a binary once. One that ends the process fails, and the others are
+// run without it. The name of a result is "" if the process fails without a benchmark.
+func (m *comparison) runOnce(ctx context.Context, b slice.Binary) ([]found, error) {
+	var list []found
+	var skip []string
+	known := map[string]bool{}
+	for range crashes {
+		flags := []string{"run=^$", "bench=" + m.Bench, "benchtime=1x", "timeout=" + patience.String(), "paniconexit0"}
+		if len(skip) > 0 {
+			flags = append(flags, "skip="+strings.Join(skip, "|"))
+		}
+		r, err := b.Run(ctx, m.records(), flags...)
+		if err != nil {
+			return nil, err
+		}
+		culprit := -1
+		for i, record := range r.Records {
+			if record.State == slice.Starts {
+				culprit = i // the last one, as those before it may be its parents
+			}
+		}
+		for i, record := range r.Records {
+			f := found{Record: record}
+			switch {
+			case known[record.Name], record.Name == "Main", record.State == slice.Parent, record.State == slice.Starts && i != culprit:
+				continue
+			case i == culprit:
+				f.State = slice.Failed
+				fallthrough
+			case record.State == slice.Failed:
+				f.output = said(r.Output, record.Name)
+			}
+			known[record.Name] = true
+			list = append(list, f)
+		}
+		switch {
+		case culprit >= 0 && r.Records[culprit].Name != "Main":
+			skip = append(skip, exactly(r.Records[culprit].Name))
+			continue
+		case r.Err != nil && !failed(list):
+			list = append(list, found{Record: slice.Record{State: slice.Failed}, output: r.Output})
+		}
+		break
+	}
+	return list, nil
+}
+
+// said is the part of an output that is about the failure of a benchmark, or all of it.
+func said(output, name string) string {
+	at := strings.Index(output, "--- FAIL: "+name)
+	if at < 0 {
+		return output
+	}
+	output = output[at:]
+	for _, next := range []string{"\n--- FAIL: ", "\nBenchmark", "\npanic: ", "\nFAIL\n"} {
+		output, _, _ = strings.Cut(output, next)
+	}
+	return output
+}
+
+// match returns the benchmarks that ran on both sides, and reports the others.
+func (m *comparison) match(p *pkg, sides [2][]found) []*trial {
+	old := map[string]found{}
+	for _, f := range sides[base] {
+		old[f.Name] = f
+	}
+	var list []*trial
+	leave := func(f found, v report.Verdict, reason string) {
+		if f.Name == "" {
+			m.report.Packages = append(m.report.Packages, report.Package{Path: p.path, Verdict: v, Reason: "the test binary " + reason, Output: f.output})
+			return
+		}
+		m.report.Benchmarks = append(m.report.Benchmarks, report.Benchmark{Package: p.path, Name: f.Name, Verdict: v, Reason: reason, Output: f.output})
+	}
+	for _, now := range sides[head] {
+		was, both := old[now.Name]
+		delete(old, now.Name)
+		switch {
+		case now.State == slice.Failed && both && was.State == slice.Failed:
+			leave(now, report.Unjudged, "fails on both sides")
+		case now.State == slice.Failed:
+			leave(now, report.Broken, "fails at the head")
+		case !both:
+			leave(now, report.Unjudged, "is new: the base does not have it")
+		case was.State == slice.Failed:
+			leave(was, report.Unjudged, "fails at the base")
+		case now.State == slice.Skipped:
+			leave(now, report.Unjudged, "is skipped at the head")
+		case was.State == slice.Skipped:
+			leave(now, report.Unjudged, "is skipped at the base")
+		default:
+			list = append(list, m.newTrial(p, now.Name, [2]slice.Record{was.Record, now.Record}))
+		}
+	}
+	for _, was := range sides[base] {
+		if _, gone := old[was.Name]; gone {
+			switch {
+			case was.State == slice.Failed:
+				leave(was, report.Unjudged, "fails at the base")
+			default:
+				leave(was, report.Unjudged, "is gone: the head does not have it")
+			}
+		}
+	}
+	return list
+}
+
+// exactly is the pattern of go test for one benchmark.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+func (m *comparison) records() string { return filepath.Join(m.temp, "records") }
+
+// sameData reports whether the files that are compiled into no binary are the same on both sides.
+func (m *comparison) sameData(ctx context.Context) (bool, error) {
+	from, _, err := m.repo.Base(ctx, m.Base)
+	if err != nil {
+		return false, err
+	}
+	changes, err := m.repo.Changes(ctx, from)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range changes {
+		switch filepath.Ext(name) {
+		case ".go", ".mod", ".sum", ".work", ".md":
+			if !strings.Contains("/"+name, "/testdata/") {
+				continue
+			}
+		}
+		return false, nil
+	}
+	return true, nil
+}
+
+func sameContent(a, b string) bool {
+	x, errX := hash(a)
+	y, errY := hash(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func hash(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return h.Sum(nil), err
+}

@@ -1,0 +1,164 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/internal/compare/slice"
+)
+
+const (
+	// sliceCPU is how much CPU time a slice measures, at least. Shorter ones spend their time on
+	// starting, and in longer ones the machine changes.
+	sliceCPU = 100 * time.Millisecond
+
+	// longestSlice is for benchmarks that take long to set up.
+	longestSlice = 2 * time.Second
+
+	// waiting is the ratio of wall to CPU time above which a benchmark waits for something. A busy
+	// machine makes it a tenth of that.
+	waiting = 50
+
+	// patience is how long one process may take, as in go test.
+	patience = 10 * time.Minute
+
+	timeEach, timeAll = 2 * time.Minute, 30 * time.Minute // by default
+)
+
+// A side of a pair fails.
+type failure struct {
+	side   int
+	output string
+}
+
+func (f *failure) Error() string { return "fails at the " + [...]string{"base", "head"}[f.side] }
+
+// measure runs pairs of slices of all benchmarks until each is decided, or the time is up.
+func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, error) {
+	limit := m.Time
+	if limit == 0 {
+		limit = min(time.Duration(len(list))*timeEach, timeAll)
+	}
+	deadline := time.Now().Add(limit)
+	timed, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	m.tune(list)
+	var err error
+	open := slices.Clone(list)
+	pairs := 0
+	for len(open) > 0 && timed.Err() == nil && err == nil {
+		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+		for _, t := range open {
+			m.say(Progress{Doing: "measuring", Decided: len(list) - len(open), All: len(list), Pairs: pairs, Left: time.Until(deadline)})
+			if err = m.pair(timed, t); err != nil {
+				break
+			}
+			pairs++
+		}
+		open = slices.DeleteFunc(open, (*trial).decided)
+	}
+	m.report.TimeIsUp = len(open) > 0 && ctx.Err() == nil
+	for _, t := range list {
+		m.report.Benchmarks = append(m.report.Benchmarks, t.close())
+	}
+	if timed.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return list, err
+}
+
+// pair runs a benchmark for one slice on each side.
+func (m *comparison) pair(ctx context.Context, t *trial) error {
+	begin := time.Now()
+	defer func() { t.took += time.Since(begin) }()
+	var fails *failure
+	if t.n == 0 {
+		err := m.calibrate(ctx, t)
+		if errors.As(err, &fails) {
+			t.failure = fails
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	var got [2]slice.Record
+	first := rand.IntN(2)
+	for _, side := range [...]int{first, 1 - first} {
+		r, _, err := m.run1(ctx, t, side, strconv.Itoa(t.n)+"x")
+		if errors.As(err, &fails) {
+			t.failure = fails
+			return nil
+		} else if err != nil {
+			return err
+		}
+		got[side] = r
+	}
+	t.add(got)
+	return nil
+}
+
+// run1 runs a benchmark on one side, and returns its last record.
+func (m *comparison) run1(ctx context.Context, t *trial, side int, benchtime string, more ...string) (slice.Record, slice.Result, error) {
+	flags := append([]string{"run=^$", "bench=" + exactly(t.name), "benchtime=" + benchtime, "timeout=" + patience.String(), "paniconexit0"}, more...)
+	r, err := t.pkg.bins[side].Run(ctx, m.records(), flags...)
+	if err != nil {
+		return slice.Record{}, r, err
+	}
+	for _, record := range r.Records {
+		if record.Name == t.name && record.State == slice.Ran && record.N > 0 && r.Err == nil {
+			return record, r, nil
+		}
+	}
+	return slice.Record{}, r, &failure{side, r.Output}
+}
+
+// calibrate chooses the number of iterations of a slice, the same for both sides.
+func (m *comparison) calibrate(ctx context.Context, t *trial) error {
+	var cpu, wall float64    // seconds of one iteration
+	var around time.Duration // CPU that is spent on starting and setting up
+	for side, r := range t.once {
+		if r.Wall < sliceCPU/2 { // the first iteration tells little
+			run, all, err := m.run1(ctx, t, side, "20ms")
+			if err != nil {
+				return err
+			}
+			r, around = run, max(around, all.CPU-run.CPU)
+		}
+		cpu, wall = max(cpu, r.CPU.Seconds()/float64(r.N)), max(wall, r.Wall.Seconds()/float64(r.N))
+	}
+	each := max(cpu, 1e-10)
+	if wall > waiting*cpu {
+		each = wall / 10 // a second of it a slice
+	}
+	target := min(max(cmp.Or(m.slice, sliceCPU), around/2), longestSlice)
+	t.n = int(min(max(1, math.Round(target.Seconds()/each)), 1e9))
+	return nil
+}
+
+// tune sets what decides: the error is shared by all benchmarks.
+func (m *comparison) tune(list []*trial) {
+	for _, t := range list {
+		t.judges(m.Budgets, falseFailures/float64(len(list)))
+	}
+}
+
+// falseFailures is the chance of any false failure in one comparison, of all benchmarks together.
+const falseFailures = 1e-3
+
+// load is that of the machine over the last minute, "" if it is not known.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// formats are the forms of a report, by their names.
+var formats = map[string]func(*Report, io.Writer) error{
+	"text": (*Report).text, "json": (*Report).json, "markdown": (*Report).markdown,
+	"github": (*Report).github, "benchstat": (*Report).benchstat, "junit": (*Report).junit,
+}
+
+// Formats are the names of all forms.
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// Write writes a report in a form.
+func (r *Report) Write(w io.Writer, format string) error { return formats[format](r, w) }
+
+// json writes for programs.
+func (r *Report) json(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Verdict Verdict `json:"verdict"`
+		*Report
+	}{[...]Verdict{Kept, Broken, Undecided}[r.Status()], r})
+}
+
+// github writes workflow commands, which GitHub shows as annotations of the pull request.
+func (r *Report) github(w io.Writer) error {
+	var b strings.Builder
+	say := func(level, at, title, text string) {
+		if b.WriteString("::" + level + " "); at != "" {
+			b.WriteString(at + ",")
+		}
+		fmt.Fprintf(&b, "title=%s::%s\n", escapeProperty(title), escapeData(text))
+	}
+	levels := map[Verdict]string{Broken: "error", Undecided: "warning"}
+	for _, p := range r.Packages {
+		if level := levels[p.Verdict]; level != "" {
+			say(level, "", "profguard compare: "+p.Path, p.Reason+"\n"+p.Output)
+		}
+	}
+	for i := range r.Benchmarks {
+		c := &r.Benchmarks[i]
+		level := levels[c.Verdict]
+		if level == "" && c.Improved {
+			level = "notice"
+		}
+		if level == "" {
+			continue
+		}
+		at := ""
+		if c.Why != nil && c.Why.File != "" {
+			at = fmt.Sprintf("file=%s,line=%d", escapeProperty(c.Why.File), c.Why.Line)
+		}
+		say(level, at, "profguard compare: "+c.Title(), strings.Join(append([]string{c.sentence()}, c.details()...), "\n"))
+	}
+	fmt.Fprintf(&b, "%s\n", r.Summary())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+var (
+	escapeData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
+	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
+)
+
+// benchstat writes all slices in the format of go test, with the side as a key: benchstat -col side
+// compares them.
+func (r *Report) benchstat(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\n", r.System.OS, r.System.Arch)
+	for _, head := range []bool{false, true} {
+		fmt.Fprintf(&b, "side: %s\n", map[bool]string{false: "base", true: "head"}[head])
+		path := ""
+		for _, c := range r.Benchmarks {
+			if c.Package != path {
+				path = c.Package
+				fmt.Fprintf(&b, "pkg: %s\n", path)
+			}
+			for _, s := range c.Slices {
+				if n := float64(s.N); s.Head == head {
+					fmt.Fprintf(&b, "%s-%d %d %.6g ns/op %.6g cpu-ns/op %d B/op %d allocs/op\n", c.Name, r.System.Procs, s.N,
+						float64(s.Wall)/n, float64(s.CPU)/n, s.Bytes/int64(s.N), s.Allocs/int64(s.N))
+				}
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// The elements of JUnit's reports that CI systems read.
+type (
+	suite struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Skipped  int      `xml:"skipped,attr"`
+		Time     string   `xml:"time,attr"`
+		Cases    []testcase
+	}
+	testcase struct {
+		XMLName xml.Name `xml:"testcase"`
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Time    string   `xml:"time,attr"`
+		Failure *said    `xml:"failure,omitempty"`
+		Skipped *said    `xml:"skipped,omitempty"`
+		Out     string   `xml:"system-out,omitempty"`
+	}
+	said struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// junit writes a test case for each benchmark. What is undecided or not compared counts as skipped.
+func (r *Report) junit(w io.Writer) error {
+	s := suite{Name: "profguard compare " + r.Base.String(), Time: fmt.Sprintf("%.3f", r.Took.Seconds())}
+	add := func(c testcase, v Verdict, message, text string) {
+		s.Tests++
+		switch v {
+		case Broken:
+			s.Failures++
+			c.Failure = &said{message, text}
+		case Undecided, Unjudged:
+			s.Skipped++
+			c.Skipped = &said{Message: message}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for _, p := range r.Packages {
+		add(testcase{Class: p.Path, Name: "benchmarks", Time: "0"}, p.Verdict, p.Reason, p.Output)
+	}
+	for i := range r.Benchmarks {
+		c := &r.Benchmarks[i]
+		add(testcase{Class: c.Package, Name: c.Name, Time: fmt.Sprintf("%.3f", c.Took.Seconds()), Out: c.sentence()},
+			c.Verdict, c.sentence(), strings.Join(c.details(), "\n"))
+	}
+	text, err := xml.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+// sentence is the outcome of one benchmark in a line.
+func (b *Benchmark) sentence() string {
+	text := b.Title() + " " + b.conclusion()
+	if b.CPU.Growth != nil {
+		text += fmt.Sprintf("; CPU %s a call, %s", b.CPU.arrow(unit.Time), b.CPU.Difference())
+	}
+	for _, m := range []struct {
+		name string
+		Metric
+		unit.Dimension
+	}{{"bytes", b.Bytes, unit.Bytes}, {"allocations", b.Allocs, unit.Count}} {
+		if d := m.Difference(); d != "" && d != "same" {
+			text += fmt.Sprintf("; %s %s, %s", m.name, m.arrow(m.Dimension), d)
+		}
+	}
+	return text
+}
+
+// details are the lines below a benchmark: which functions it was, or what it printed.
+func (b *Benchmark) details() []string {
+	var lines []string
+	if b.Output != "" {
+		lines = append(lines, tailOf(b.Output)...)
+	}
+	if b.Why != nil {
+		for _, row := range b.Why.Rows {
+			lines = append(lines, row.Text)
+		}
+		if b.Why.Note != "" {
+			lines = append(lines, b.Why.Note)
+		}
+		if b.Why.Command != "" {
+			lines = append(lines, b.Why.Command)
+		}
+	}
+	return lines
+}
+
+// outputLines is how much of an output a report shows.
+const outputLines = 12
+
+// tailOf is the part of an output that tells most: the lines around a panic or a failure, or
+// else the first ones.
+func tailOf(output string) []string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "--- FAIL") {
+			lines = lines[i:]
+			break
+		}
+	}
+	if len(lines) > outputLines {
+		lines = append(lines[:outputLines:outputLines], "...")
+	}
+	return lines
+}

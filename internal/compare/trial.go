@@ -1,0 +1,249 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+const (
+	// exactPairs are how many pairs must agree until a cost counts as exact.
+	exactPairs = 5
+
+	// cpuPart of the error is for CPU time, and the rest for allocations, which mostly are exact.
+	cpuPart, allocPart = 0.8, 0.1
+
+	// A cheaper benchmark is measured up to so many times the pairs that its pass took, to tell
+	// by how much.
+	cheaperPairs = 4
+
+	// Less than half an allocation or 8 bytes a call are no growth: the runtime allocates too.
+	leastAllocs, leastBytes = 0.5, 8
+)
+
+// A trial is one benchmark that is measured.
+type trial struct {
+	pkg  *pkg
+	name string
+	once [2]slice.Record
+	n    int // iterations of a slice
+
+	alpha              float64
+	budgets            []Growth
+	cpu, bytes, allocs cost
+
+	pairs, passed int // in all, and when the budgets were decided
+	took          time.Duration
+	slices        []report.Slice
+	failure       *failure
+}
+
+// A cost is one cost of a call on both sides.
+type cost struct {
+	least   float64 // is added to both sides
+	each    [2][]float64
+	whole   [2][]int64 // as go test prints it
+	all     *evidence.Paired
+	judged  []*evidence.Paired // by the budgets, nil for those on other costs
+	canBe   bool               // exact
+	differs bool               // from slice to slice
+}
+
+func (m *comparison) newTrial(p *pkg, name string, once [2]slice.Record) *trial {
+	return &trial{pkg: p, name: name, once: once}
+}
+
+// judges sets the budgets, and the error for all of this benchmark.
+func (t *trial) judges(budgets []Growth, alpha float64) {
+	t.budgets, t.alpha = budgets, alpha
+	t.bytes.least, t.allocs.least = leastBytes, leastAllocs
+	t.bytes.canBe, t.allocs.canBe = true, true
+	for c, part := range map[*cost]float64{&t.cpu: cpuPart, &t.bytes: allocPart, &t.allocs: allocPart} {
+		c.all = evidence.NewPaired(budgets[0].Limit, part*alpha)
+		for _, g := range budgets {
+			var p *evidence.Paired
+			if g.Allocs == c.canBe {
+				p = evidence.NewPaired(g.Limit, part*alpha)
+			}
+			c.judged = append(c.judged, p)
+		}
+	}
+}
+
+// add takes a pair.
+func (t *trial) add(got [2]slice.Record) {
+	t.pairs++
+	var cpu, bytes, allocs [2]float64
+	for side, r := range got {
+		n := float64(r.N)
+		cpu[side] = max(r.CPU.Seconds(), 1e-6) / n // its resolution is a microsecond
+		bytes[side], allocs[side] = float64(r.Bytes)/n, float64(r.Allocs)/n
+		t.bytes.whole[side] = append(t.bytes.whole[side], r.Bytes/int64(r.N))
+		t.allocs.whole[side] = append(t.allocs.whole[side], r.Allocs/int64(r.N))
+		t.slices = append(t.slices, report.Slice{Head: side == head, N: r.N, Wall: r.Wall, CPU: r.CPU, Bytes: r.Bytes, Allocs: r.Allocs})
+	}
+	t.cpu.add(cpu)
+	t.bytes.add(bytes)
+	t.allocs.add(allocs)
+	if t.passed == 0 && t.judgedAll() {
+		t.passed = t.pairs
+	}
+}
+
+func (c *cost) add(each [2]float64) {
+	for side, v := range each {
+		c.each[side] = append(c.each[side], v)
+		if w := c.whole[side]; len(w) > 0 && w[len(w)-1] != w[0] {
+			c.differs = true
+		}
+	}
+	before, now := each[base]+c.least, each[head]+c.least
+	c.all.Add(before, now)
+	for _, p := range c.judged {
+		if p != nil {
+			p.Add(before, now)
+		}
+	}
+}
+
+// exact reports whether each slice of a side had the same.
+func (c *cost) exact() bool { return c.canBe && !c.differs && len(c.each[head]) >= exactPairs }
+
+// verdict is that of budget i.
+func (c *cost) verdict(i int, limit float64, close bool) evidence.Verdict {
+	switch p := c.judged[i]; {
+	case p == nil:
+		return evidence.Pass
+	case c.exact():
+		if float64(c.whole[head][0]) > (1+limit)*float64(c.whole[base][0]) {
+			return evidence.Fail
+		}
+		return evidence.Pass
+	case close:
+		return p.Close()
+	default:
+		return p.Verdict()
+	}
+}
+
+func (t *trial) costs() []*cost { return []*cost{&t.cpu, &t.bytes, &t.allocs} }
+
+func (t *trial) judgedAll() bool {
+	for _, c := range t.costs() {
+		for i, g := range t.budgets {
+			if c.verdict(i, g.Limit, false) == evidence.Inconclusive {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// decided reports whether more pairs would tell nothing new.
+func (t *trial) decided() bool {
+	if t.failure != nil {
+		return true
+	}
+	if t.passed == 0 {
+		return false
+	}
+	seemsCheaper := t.cpu.all.Value() < -t.budgets[0].Limit && !t.cheaper()
+	return !seemsCheaper || t.pairs >= cheaperPairs*t.passed
+}
+
+// cheaper reports whether the head surely takes less CPU time.
+func (t *trial) cheaper() bool {
+	_, high := t.cpu.all.Bounds(cpuPart * t.alpha)
+	return high < 0
+}
+
+// close is the outcome when the time is up, or all is decided.
+func (t *trial) close() report.Benchmark {
+	b := report.Benchmark{
+		Package: t.pkg.path, Name: t.name, Verdict: report.Kept, Pairs: t.pairs, Took: t.took, Slices: t.slices,
+		CPU: t.cpu.metric(cpuPart * t.alpha), Bytes: t.bytes.metric(allocPart * t.alpha), Allocs: t.allocs.metric(allocPart * t.alpha),
+	}
+	if t.failure != nil {
+		b.Verdict, b.Reason, b.Output = report.Unjudged, t.failure.Error()+" in some runs", t.failure.output
+		if t.failure.side == head {
+			b.Verdict = report.Broken
+		}
+		return b
+	}
+	names := [...]string{"CPU time", "bytes", "allocations"}
+	for k, c := range t.costs() {
+		for i, g := range t.budgets {
+			v := c.verdict(i, g.Limit, true)
+			switch {
+			case v == evidence.Fail && b.Verdict != report.Broken:
+				b.Verdict, b.Reason = report.Broken, fmt.Sprintf("%s above %.4g%%", names[k], 100*g.Limit)
+			case v == evidence.Inconclusive && b.Verdict == report.Kept:
+				b.Verdict, b.Reason = report.Undecided, t.open(names[k], c)
+			case v == evidence.Pass && b.Verdict == report.Kept && c.judged[i] != nil && c.verdict(i, g.Limit, false) != v:
+				b.Reason = fmt.Sprintf("%s below %.4g%%", names[k], 150*g.Limit)
+			}
+		}
+	}
+	b.Improved = b.Verdict == report.Kept && t.pairs > 0 && t.cheaper()
+	return b
+}
+
+// open says why a benchmark is undecided.
+func (t *trial) open(name string, c *cost) string {
+	switch {
+	case t.pairs == 0:
+		return "no pair in the time; one takes " + t.pairTime().String() + ", and some twelve decide"
+	case t.pairs < 12:
+		return fmt.Sprintf("only %d pairs in the time, of %s each; some twelve decide at best", t.pairs, t.pairTime())
+	}
+	return name + " too near the limit for this noise"
+}
+
+// pairTime is how long a pair takes.
+func (t *trial) pairTime() time.Duration {
+	each := t.once[base].Wall + t.once[head].Wall
+	if t.pairs > 0 {
+		each = t.took / time.Duration(t.pairs)
+	}
+	for _, unit := range []time.Duration{time.Second, time.Millisecond} {
+		if each >= 10*unit {
+			return each.Round(unit)
+		}
+	}
+	return each
+}
+
+// metric is the cost as it is reported.
+func (c *cost) metric(alpha float64) report.Metric {
+	if len(c.each[head]) == 0 {
+		return report.Metric{}
+	}
+	if c.exact() {
+		m := report.Metric{Base: float64(c.whole[base][0]), Head: float64(c.whole[head][0]), Exact: true}
+		if m.Base > 0 || m.Head == 0 {
+			growth := 0.0
+			if m.Base > 0 {
+				growth = m.Head/m.Base - 1
+			}
+			m.Growth = &growth
+		}
+		return m
+	}
+	m := report.Metric{Base: median(c.each[base]), Head: median(c.each[head])}
+	growth := c.all.Value()
+	m.Growth = &growth
+	if low, high := c.all.Bounds(alpha); low > -1 && !math.IsInf(high, 1) {
+		m.Low, m.High = &low, &high
+	}
+	return m
+}
+
+func median(list []float64) float64 {
+	x := slices.Sorted(slices.Values(list))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}
