@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 		return exitMisuse, fmt.Errorf("-o: expected one of %s, found %q", strings.Join(report.Formats(), ", "), *format)
 	case c.Time < 0:
 		return exitMisuse, fmt.Errorf("-time: expected a duration above zero, found %v", c.Time)
+	}
+	if _, err := regexp.Compile(c.Bench); err != nil {
+		return exitMisuse, fmt.Errorf("-bench: %w", err)
 	}
 	if len(sentences) == 0 {
 		sentences = compare.DefaultBudgets

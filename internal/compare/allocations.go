@@ -62,6 +62,9 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled) *report.Why {
 		why.Rows = append(why.Rows, report.Row{Function: c.function, Text: fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d",
 			c.count, sign(c.bytes), unit.Format(math.Abs(c.bytes), unit.Bytes), c.function, file, c.line)})
 	}
+	if len(list) == 0 {
+		why.Note = "no function stands out; profiles do not have each allocation of less than 16 bytes"
+	}
 	return why
 }
 

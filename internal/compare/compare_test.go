@@ -165,6 +165,15 @@ func TestRun(t *testing.T) {
 	for name := range want {
 		t.Errorf("%s is not in the report", name)
 	}
+	for _, b := range r.Benchmarks {
+		switch b.Title() {
+		case "loop.Sum", "allocs.Make":
+			name, _, _ := strings.Cut(b.Title(), ".")
+			if b.Why == nil || b.Why.Command == "" || b.Why.File != name+"/"+name+"_test.go" {
+				t.Errorf("%s: found %+v", b.Title(), b.Why)
+			}
+		}
+	}
 	packages := map[string]string{
 		"uncompiled": "broken: does not compile at the head",
 		"compiled":   "not compared: does not compile at the base",

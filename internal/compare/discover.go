@@ -93,20 +93,14 @@ func (m *comparison) runOnce(ctx context.Context, b slice.Binary) ([]found, erro
 		if err != nil {
 			return nil, err
 		}
-		culprit := -1
-		for i, record := range r.Records {
-			if record.State == slice.Starts {
-				culprit = i // the last one, as those before it may be its parents
-			}
-		}
+		culprit := unfinished(r.Records)
 		for i, record := range r.Records {
 			f := found{Record: record}
 			switch {
 			case known[record.Name], record.Name == "Main", record.State == slice.Parent, record.State == slice.Starts && i != culprit:
 				continue
 			case i == culprit:
-				f.State = slice.Failed
-				fallthrough
+				f.State, f.output = slice.Failed, r.Output
 			case record.State == slice.Failed:
 				f.output = said(r.Output, record.Name)
 			}
@@ -123,6 +117,20 @@ func (m *comparison) runOnce(ctx context.Context, b slice.Binary) ([]found, erro
 		break
 	}
 	return list, nil
+}
+
+// unfinished is the index of the benchmark that ended the process, or -1. Its parents did not end
+// either, and the next one may have begun while it panicked.
+func unfinished(list []slice.Record) int {
+	culprit := -1
+	for i, r := range list {
+		switch {
+		case r.State != slice.Starts:
+		case culprit < 0, list[culprit].Name == "Main", strings.HasPrefix(r.Name, list[culprit].Name+"/"):
+			culprit = i
+		}
+	}
+	return culprit
 }
 
 // said is the part of an output that is about the failure of a benchmark, or all of it.

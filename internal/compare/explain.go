@@ -15,6 +15,8 @@ import (
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 const (
@@ -88,7 +90,10 @@ func (m *comparison) why(ctx context.Context, t *trial) (*report.Why, error) {
 		if err != nil {
 			return nil, err
 		}
-		why := m.functions(ctx, t, sides)
+		why, err := m.functions(ctx, t, sides)
+		if err != nil {
+			return nil, err
+		}
 		why.Command = command("", sides)
 		return why, nil
 	}
@@ -194,7 +199,73 @@ func (m *comparison) keep(t *trial, sides [2]*profiled, kind string) error {
 	return nil
 }
 
-// functions says which functions cost more CPU time.
-func (m *comparison) functions(_ context.Context, _ *trial, _ [2]*profiled) *report.Why {
-	return &report.Why{}
+// functions says which functions cost more CPU time a call, by the rules for releases: cost that
+// only moved is told as moved. What is likely is told too, because that there is growth is proven.
+func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled) (*report.Why, error) {
+	var compared [2]*release.Side
+	for i, s := range sides {
+		compared[i] = &release.Side{Table: s.table, Module: m.head.builder.Module}
+		for _, w := range s.parts {
+			compared[i].Windows = append(compared[i].Windows, release.Window{
+				Samples: float64(w.samples), CPU: w.cpu.Seconds(), Elapsed: w.elapsed.Seconds(), Work: map[string]float64{unitOfWork: float64(w.calls)},
+			})
+		}
+	}
+	growth := t.cpu.all.Value()
+	result, err := release.Compare(ctx, compared[base], compared[head], release.Options{Per: unitOfWork, Limit: growth / 4})
+	if err != nil {
+		return nil, err
+	}
+	why := &report.Why{}
+	if result.Why != "" {
+		why.Note = result.Why
+		return why, nil
+	}
+	var named, likely, moved []release.Function
+	for _, f := range result.Functions {
+		switch {
+		case f.Named:
+			named = append(named, f)
+		case f.Status == release.Moved:
+			moved = append(moved, f)
+		case f.Status == release.Undecided && f.Points.Value >= growth/2:
+			likely = append(likely, f)
+		}
+	}
+	if len(named) == 0 {
+		named = likely
+		why.Note = fmt.Sprintf("%d samples of the base and %d of the head prove no single function; these are likely", sides[base].table.Count(), sides[head].table.Count())
+	}
+	for _, f := range named[:min(len(named), mostRows)] {
+		at := f.Blame
+		if at.File == "" {
+			at = f.Line
+		}
+		file := m.inRepository(at.File)
+		if why.File == "" && m.isOurs(at.File) {
+			why.File, why.Line = file, at.Line
+		}
+		text := fmt.Sprintf("%s costs %s a call, %s before: %+.1f points", f.Name, unit.Format(f.Now, unit.Time), unit.Format(f.Before, unit.Time), 100*f.Points.Value)
+		if f.Named {
+			text += fmt.Sprintf(" (at least %+.1f)", 100*f.Points.Low)
+		}
+		if at.Line > 0 {
+			text += fmt.Sprintf(", %s:%d", file, at.Line)
+		}
+		why.Rows = append(why.Rows, report.Row{Function: f.Name, Text: text})
+	}
+	for _, f := range moved[:min(len(moved), mostRows)] {
+		text := fmt.Sprintf("moved: %s has %+.1f points more, and what calls it does not", f.Name, 100*f.Points.Value)
+		if len(f.From) > 0 {
+			text += "; the cost was in " + strings.Join(f.From, ", ")
+		}
+		why.Rows = append(why.Rows, report.Row{Function: f.Name, Text: text})
+	}
+	if len(why.Rows) == 0 {
+		why.Note = "no function stands out: the cost may be spread over many, or come from how the code is laid out in memory"
+	}
+	return why, nil
 }
+
+// unitOfWork is what the costs of functions are divided by.
+const unitOfWork = "call"

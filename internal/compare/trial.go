@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/compare/slice"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 const (
@@ -146,7 +147,7 @@ func (t *trial) judgedAll() bool {
 
 // decided reports whether more pairs would tell nothing new.
 func (t *trial) decided() bool {
-	if t.failure != nil {
+	if t.failure != nil || t.idle() {
 		return true
 	}
 	if t.passed == 0 {
@@ -154,6 +155,19 @@ func (t *trial) decided() bool {
 	}
 	seemsCheaper := t.cpu.all.Value() < -t.budgets[0].Limit && !t.cheaper()
 	return !seemsCheaper || t.pairs >= cheaperPairs*t.passed
+}
+
+// leastCPU is the CPU time of a slice below which its clock, which counts microseconds, tells nothing.
+const leastCPU = 100 * time.Microsecond
+
+// idle reports whether the benchmark takes too little CPU time to measure, as one that waits, or that
+// has nothing in its loop.
+func (t *trial) idle() bool {
+	most := time.Duration(0)
+	for _, s := range t.slices {
+		most = max(most, s.CPU)
+	}
+	return t.pairs >= exactPairs && most < leastCPU
 }
 
 // cheaper reports whether the head surely takes less CPU time.
@@ -166,13 +180,17 @@ func (t *trial) cheaper() bool {
 func (t *trial) close() report.Benchmark {
 	b := report.Benchmark{
 		Package: t.pkg.path, Name: t.name, Verdict: report.Kept, Pairs: t.pairs, Took: t.took, Slices: t.slices,
-		CPU: t.cpu.metric(cpuPart * t.alpha), Bytes: t.bytes.metric(allocPart * t.alpha), Allocs: t.allocs.metric(allocPart * t.alpha),
+		CPU: t.cpu.metric(), Bytes: t.bytes.metric(), Allocs: t.allocs.metric(),
 	}
 	if t.failure != nil {
 		b.Verdict, b.Reason, b.Output = report.Unjudged, t.failure.Error()+" in some runs", t.failure.output
 		if t.failure.side == head {
 			b.Verdict = report.Broken
 		}
+		return b
+	}
+	if t.idle() {
+		b.Verdict, b.Reason = report.Unjudged, fmt.Sprintf("takes less than %v of CPU time in %s, which is too little to compare", leastCPU, unit.Plural(t.n, "call"))
 		return b
 	}
 	names := [...]string{"CPU time", "bytes", "allocations"}
@@ -219,7 +237,7 @@ func (t *trial) pairTime() time.Duration {
 }
 
 // metric is the cost as it is reported.
-func (c *cost) metric(alpha float64) report.Metric {
+func (c *cost) metric() report.Metric {
 	if len(c.each[head]) == 0 {
 		return report.Metric{}
 	}
@@ -237,7 +255,7 @@ func (c *cost) metric(alpha float64) report.Metric {
 	m := report.Metric{Base: median(c.each[base]), Head: median(c.each[head])}
 	growth := c.all.Value()
 	m.Growth = &growth
-	if low, high := c.all.Bounds(alpha); low > -1 && !math.IsInf(high, 1) {
+	if low, high := c.all.Bounds(evidence.PairedAlpha); low > -1 && !math.IsInf(high, 1) {
 		m.Low, m.High = &low, &high
 	}
 	return m

@@ -198,12 +198,11 @@ func (b *Benchmark) details() []string {
 // outputLines is how much of an output a report shows.
 const outputLines = 12
 
-// tailOf is the part of an output that tells most: the lines around a panic or a failure, or
-// else the first ones.
+// tailOf is the part of an output that tells most: the lines from a panic on, or else the first ones.
 func tailOf(output string) []string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "--- FAIL") {
+		if strings.Contains(line, "panic: ") || strings.HasPrefix(line, "fatal error:") {
 			lines = lines[i:]
 			break
 		}

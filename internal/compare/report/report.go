@@ -81,8 +81,8 @@ type Benchmark struct {
 type Metric struct {
 	Base float64 `json:"base"`
 	Head float64 `json:"head"`
-	// Growth is 0.05 for 5% more, with its bounds: each is wrong in one comparison of a thousand,
-	// however many benchmarks it has. Without enough pairs there are none.
+	// Growth is 0.05 for 5% more, with its bounds, each of which is wrong one time in a hundred.
+	// Without enough pairs there are none.
 	Growth *float64 `json:"growth,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
