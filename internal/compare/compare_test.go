@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 		{"linked.Add", report.Kept, "", report.AllKept},
 		{"embedded.Sum", report.Broken, "CPU time above 60%", report.SomeBroken},
 		{"tags.Sum", report.Kept, "", report.AllKept},
-		{"allocs.Make", report.Broken, "allocations above 5%", report.SomeBroken},
+		{"allocs.Make", report.Broken, "bytes above 5%", report.SomeBroken},
 		{"sources.Sum", report.Kept, "", report.AllKept},
 		{"setup.Sum", report.Kept, "", report.AllKept},
 		{"same.Sum", report.Unjudged, "fails on both sides", report.SomeUndecided}, // as data of others differs

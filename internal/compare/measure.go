@@ -20,12 +20,8 @@ const (
 	// starting, and in longer ones the machine changes.
 	sliceCPU = 100 * time.Millisecond
 
-	// longestSlice is for benchmarks that take long to set up.
+	// longestSlice is the wall time of a slice, for benchmarks that wait, or stop their timer for long.
 	longestSlice = 2 * time.Second
-
-	// waiting is the ratio of wall to CPU time above which a benchmark waits for something. A busy
-	// machine makes it a tenth of that.
-	waiting = 50
 
 	// patience is how long one process may take, as in go test.
 	patience = 10 * time.Minute
@@ -122,24 +118,18 @@ func (m *comparison) run1(ctx context.Context, t *trial, side int, benchtime str
 
 // calibrate chooses the number of iterations of a slice, the same for both sides.
 func (m *comparison) calibrate(ctx context.Context, t *trial) error {
-	var cpu, wall float64    // seconds of one iteration
-	var around time.Duration // CPU that is spent on starting and setting up
+	cpu, most := 1e-10, 1e9 // seconds of an iteration, and the most iterations
 	for side, r := range t.once {
 		if r.Wall < sliceCPU/2 { // the first iteration tells little
 			run, all, err := m.run1(ctx, t, side, "20ms")
 			if err != nil {
 				return err
 			}
-			r, around = run, max(around, all.CPU-run.CPU)
+			r, most = run, min(most, float64(run.N)*longestSlice.Seconds()/all.Wall.Seconds())
 		}
-		cpu, wall = max(cpu, r.CPU.Seconds()/float64(r.N)), max(wall, r.Wall.Seconds()/float64(r.N))
+		cpu = max(cpu, r.CPU.Seconds()/float64(r.N))
 	}
-	each := max(cpu, 1e-10)
-	if wall > waiting*cpu {
-		each = wall / 10 // a second of it a slice
-	}
-	target := min(max(cmp.Or(m.slice, sliceCPU), around/2), longestSlice)
-	t.n = int(min(max(1, math.Round(target.Seconds()/each)), 1e9))
+	t.n = int(max(1, min(most, math.Round(cmp.Or(m.slice, sliceCPU).Seconds()/cpu))))
 	return nil
 }
 
