@@ -69,7 +69,7 @@ func (g *Guard) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	// The registry may wrap this collector, and then a panic would end the process.
-	if err := foreign.Recovered(func() { g.collect(ch) }); err != nil {
+	if err := foreign.Recovered(func() error { g.collect(ch); return nil }); err != nil {
 		g.notePanic("metrics")
 	}
 }

@@ -180,7 +180,7 @@ func described(g prometheus.Gatherer) map[string]bool {
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs) // also if Describe ends the goroutine
-		_ = foreign.Call(func() { c.Describe(descs) })
+		_ = foreign.Call(func() error { c.Describe(descs); return nil })
 	}()
 	for d := range descs {
 		if d != nil {

@@ -55,8 +55,8 @@ func (s *Symbols) Intern(b []byte) ID {
 
 // next returns the Symbols for a profile with at most so many names and bytes of text: s, or new
 // ones if s has too many names.
-func (s *Symbols) next(names, bytes int) *Symbols {
-	if s != nil && s.bytes <= max(keptBytes, names*nameBytes+bytes) {
+func (s *Symbols) next(names, text int) *Symbols {
+	if s != nil && s.bytes <= max(keptBytes, names*nameBytes+text) {
 		return s
 	}
 	return &Symbols{ids: make(map[string]ID, names), names: make([]string, 0, names)}

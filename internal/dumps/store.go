@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/profguard/profguard/internal/foreign"
 )
 
 // queueLen bounds the memory of dumps that wait: a profile has at most 8 MiB, an execution trace
@@ -129,7 +131,7 @@ func (s *Store) run() {
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
-				_ = recovered(func() error { // or the kernel does it later
+				_ = foreign.Recovered(func() error { // or the kernel does it later
 					s.writeMarks()
 					s.mu.Lock()
 					taken := slices.Collect(maps.Keys(s.taken))
@@ -142,29 +144,18 @@ func (s *Store) run() {
 				})
 				return
 			}
-			err := recovered(func() error { return s.write(p) })
+			err := foreign.Recovered(func() error { return s.write(p) })
 			s.mu.Lock()
 			delete(s.waiting, p.id)
 			s.mu.Unlock()
 			s.report(Outcome{ID: p.id, Err: err})
-			_ = recovered(func() error { s.writeMarks(); return nil })
+			_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
 		case <-s.marks:
-			_ = recovered(func() error { s.writeMarks(); return nil })
+			_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
 		case <-tick.C:
-			_ = recovered(func() error { s.writeMarks(); return s.tidy(nil) }) // an error comes again before the next save
+			_ = foreign.Recovered(func() error { s.writeMarks(); return s.tidy(nil) }) // an error comes again before the next save
 		}
 	}
-}
-
-// recovered runs do and returns a panic as an error. A panic would be a bug of this package,
-// but must not end the host.
-func recovered(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = errors.Join(err, fmt.Errorf("dump store panicked: %v", p))
-		}
-	}()
-	return do()
 }
 
 // Close writes the queued dumps, and lets other processes clean up the dumps of this one. If

@@ -3,7 +3,6 @@
 package foreign
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -30,24 +29,26 @@ func Start(do func() error) <-chan error {
 	go func() {
 		err := errors.New("ended its goroutine")
 		defer func() { result <- err }()
-		var failed error
-		panicked := Call(func() { failed = do() })
-		err = cmp.Or(panicked, failed)
+		err = Call(do)
 	}()
 	return result
 }
 
 // Call runs code of the program and returns its panic as an error. Package charge finds the
 // program's code in profiles by the name of this function.
-func Call(f func()) error { return Recovered(f) }
+func Call(do func() error) error { return Recovered(do) }
 
-// Recovered runs code of profguard and returns its panic as an error.
-func Recovered(f func()) (err error) {
+// Recovered runs code of profguard and returns its panic as an error, which wraps what panicked if
+// that is one.
+func Recovered(do func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("panic: %w", p)
+		default:
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	f()
-	return nil
+	return do()
 }

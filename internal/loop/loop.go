@@ -124,7 +124,7 @@ func (l *Loop) Run(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		err := foreign.Recovered(func() { l.Window(ctx, early) })
+		err := foreign.Recovered(func() error { l.Window(ctx, early); return nil })
 		if err == nil {
 			panicked = 0
 		} else {

@@ -45,9 +45,9 @@ func BenchmarkSource(b *testing.B) {
 			reportCPU(b, func() {
 				begin(b, taker, kinds.Allocs)
 				// A collection in between, which is not the taker's to pay for.
-				w := taker.windows[kinds.Allocs]
+				w := taker.last[kinds.Allocs]
 				w.collections--
-				taker.windows[kinds.Allocs] = w
+				taker.last[kinds.Allocs] = w
 			})
 		})
 	}

@@ -54,17 +54,17 @@ type Taker struct {
 	Decoder *decode.Decoder
 
 	src      source
-	mutexSet bool // the taker has set the mutex fraction: if it is 0 again, the host wants that
-	windows  map[string]window
+	mutexSet bool               // the taker has set the mutex fraction: if it is 0 again, the host wants that
+	last     map[string]reading // by kind
 }
 
 // values is how many values of a difference there are: pieces and their size, bytes or nanoseconds.
 const values = 2
 
-// A window is what the next growth of a kind begins with.
-type window struct {
+// A reading is what the next growth of a kind begins with.
+type reading struct {
 	totals      *decode.Totals
-	start       time.Time
+	at          time.Time
 	collections uint64
 	rate        int64 // of the runtime when the totals were read
 	waited      time.Duration
@@ -78,34 +78,37 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.src == nil {
 		t.src = runtimeSource{}
 	}
-	before, has := t.windows[k]
-	delete(t.windows, k)
+	before, has := t.last[k]
+	delete(t.last, k)
 	if err := t.admit(k); err != nil {
 		return p, err
 	}
-	switch k {
-	case kinds.GoroutineLeak:
+	switch {
+	case kinds.Of(k).Taken == kinds.Difference:
+		return t.growth(k, before, has)
+	case k == kinds.GoroutineLeak:
 		p.Cost = process.Forcing(func() { p.Data, err = t.read(k) })
-		return p, err
-	case kinds.Goroutine:
+	case k == kinds.Goroutine:
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		began := process.ThreadCPU()
 		p.Data, err = t.read(k)
 		p.Cost = process.ThreadCPU() - began
-		return p, err
-	}
-	if kinds.Of(k).Taken != kinds.Difference {
+	default:
 		p.Data, err = t.read(k)
-		return p, err
 	}
-	if t.windows == nil {
-		t.windows = map[string]window{}
+	return p, err
+}
+
+// growth returns the growth of a kind since the reading before, if there is one.
+func (t *Taker) growth(k string, before reading, has bool) (p Profile, err error) {
+	if t.last == nil {
+		t.last = map[string]reading{}
 	}
-	w := window{start: t.src.now(), collections: t.src.collections()}
+	now := reading{at: t.src.now(), collections: t.src.collections()}
 	memory := kinds.Of(k).Sampling == kinds.Memory
-	if memory && has && w.collections == before.collections {
-		t.windows[k] = before
+	if memory && has && now.collections == before.collections {
+		t.last[k] = before
 		return p, refuse(k, "%w", ErrNoCollection)
 	}
 	data, err := t.read(k)
@@ -121,22 +124,22 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 		return p, fmt.Errorf("read profile of runtime/pprof: %w", err)
 	}
 	grown, totals := all.Sub(before.totals, values)
-	w.totals = totals
+	now.totals = totals
 	if memory {
-		w.rate = grown.Period // its values have been scaled by it
+		now.rate = grown.Period // its values have been scaled by it
 	} else if k == kinds.Mutex {
-		w.rate, w.waited = int64(t.src.setMutexFraction(-1)), t.src.waited()
+		now.rate, now.waited = int64(t.src.setMutexFraction(-1)), t.src.waited()
 	}
-	t.windows[k] = w
+	t.last[k] = now
 	switch {
 	case !has:
 		return p, refuse(k, "it is the growth since the one before, and this is the first")
-	case w.rate != before.rate:
+	case now.rate != before.rate:
 		return p, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
-			"set it once, early in main", before.rate, w.rate)
+			"set it once, early in main", before.rate, now.rate)
 	}
-	p.Elapsed, p.Rate, p.Waited = w.start.Sub(before.start), w.rate, w.waited-before.waited
-	grown.TimeNanos, grown.DurationNanos = before.start.UnixNano(), int64(p.Elapsed)
+	p.Elapsed, p.Rate, p.Waited = now.at.Sub(before.at), now.rate, now.waited-before.waited
+	grown.TimeNanos, grown.DurationNanos = before.at.UnixNano(), int64(p.Elapsed)
 	if t.Decoder == nil {
 		t.Decoder = new(decode.Decoder)
 	}
@@ -156,7 +159,7 @@ func (t *Taker) Close() {
 		}
 		t.mutexSet = theirs == 0 // the host wants none
 	}
-	clear(t.windows)
+	clear(t.last)
 }
 
 // read returns the runtime's profile.

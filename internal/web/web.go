@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -96,20 +97,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Panicked()
 	// The panic may be that of the writer, which then panics again.
-	recovered(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: panic: %v", failed)) })
+	_ = recovered(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: %v", failed)) })
 }
 
 // recovered runs f and returns its panic. [http.ErrAbortHandler] goes on to the
 // server: the host's ResponseWriter uses it to give up an answer.
-func recovered(f func()) (failed any) {
-	defer func() {
-		failed = recover()
-		if err, _ := failed.(error); errors.Is(err, http.ErrAbortHandler) {
-			panic(failed)
-		}
-	}()
-	f()
-	return nil
+func recovered(f func()) error {
+	err := foreign.Recovered(func() error { f(); return nil })
+	if errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
+	}
+	return err
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
