@@ -27,6 +27,9 @@ func (g *Guard) acquire(ctx context.Context) error {
 			g.off("dumps", err)
 		}
 	}
+	if g.exports != nil { // after the dumps, among which it looks at once
+		g.exports.open(g.exportFailing)
+	}
 	if err := g.within("metrics", "Registerer.Register", func() error { return g.register(ctx) }); err != nil {
 		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", err)
 	}
@@ -93,6 +96,14 @@ func (g *Guard) release(ctx context.Context) {
 	g.mu.Lock() // a store that is opened later is closed by openDumps
 	store := g.dumps.Load()
 	g.mu.Unlock()
+	if g.exports != nil && g.exports.queue != nil {
+		sending, cancel := context.WithTimeout(ctx, stopWithin/4)
+		_ = g.Flush(sending)
+		cancel()
+		closing, cancel := context.WithTimeout(ctx, stopWithin/4)
+		g.exports.queue.Close(closing)
+		cancel()
+	}
 	if store != nil {
 		// A disk that hangs leaves time for the sinks.
 		disk, cancel := context.WithTimeout(ctx, stopWithin/4)

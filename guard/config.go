@@ -19,6 +19,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -87,6 +88,21 @@ type Config struct {
 	// amount of work that was done while it was taken, by unit.
 	Baseline     *profile.Profile
 	BaselineWork map[string]float64
+
+	// Export takes the profiles of each dump, and with ExportAll each good window, too, to where
+	// they outlive the process. nil means nowhere. It works without a DumpDir; with one, what was
+	// not sent when the process ended is sent by the next one that opens it. What leaves, and what
+	// it costs, is in docs/export.md.
+	Export    Exporter
+	ExportAll bool
+	// ExportLabel reports whether a pprof label of samples may leave with a profile; nil means that
+	// all do. A number is its digits. Dumps in DumpDir have all labels.
+	ExportLabel func(key, value string) bool
+	// Attributes describe the process in what is exported, with OpenTelemetry's names. By default
+	// there are service.name (the last part of the main module's path), service.version,
+	// vcs.revision, host.name, service.instance.id (the host's name), process.runtime.name and
+	// process.runtime.version. Those given here replace them, one by one; "" removes one.
+	Attributes map[string]string
 
 	// OnEvent is called with each event, one at a time, on a goroutine of its own. It may
 	// block or panic: events that it has no time for are dropped and counted, and after
@@ -160,6 +176,16 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Work)) {
 		if c.Work[name] == nil {
 			wrong("Work[%q]: expected a function that reads the counter, found nil", name)
+		}
+	}
+	c.Attributes = maps.Clone(c.Attributes)
+	if c.Export == nil && (c.ExportAll || c.ExportLabel != nil || len(c.Attributes) > 0) {
+		wrong("ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
+	}
+	if v, is := c.Export.(interface{ Validate() error }); is {
+		var err error
+		if panicked := foreign.Call(func() { err = v.Validate() }); cmp.Or(panicked, err) != nil {
+			wrong("Export: %w", cmp.Or(panicked, err))
 		}
 	}
 	if c.Registerer == nil {

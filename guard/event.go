@@ -21,8 +21,11 @@ type Event struct {
 	Result budget.Result `json:"result,omitzero"`
 
 	// Dump is the id of the profile that was kept, if any. Its files are
-	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz.
+	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz. Without a DumpDir, it is what
+	// the IDs of its exported profiles begin with.
 	Dump string `json:"dump,omitempty"`
+	// DumpURL is where the exporter puts the dump's profile, if it knows.
+	DumpURL string `json:"dump_url,omitempty"`
 	// Dumped is the end of the window in the dump. If it is before Time, the dump is of an
 	// earlier window that failed because of the same offender, and the Message says so.
 	Dumped time.Time `json:"dumped,omitzero"`
@@ -52,6 +55,10 @@ const (
 	EventPaused EventName = "profguard.guard.paused"
 	// EventResumed: the guard goes on after a pause.
 	EventResumed EventName = "profguard.guard.resumed"
+	// EventExportFailing: profiles cannot be exported.
+	EventExportFailing EventName = "profguard.export.failing"
+	// EventExportWorking: profiles are exported again.
+	EventExportWorking EventName = "profguard.export.working"
 	// EventDegraded: a part of the guard has failed.
 	EventDegraded EventName = "profguard.guard.degraded"
 )
@@ -61,7 +68,7 @@ func (e Event) level() slog.Level {
 	switch e.Name {
 	case EventFiring, EventOffender:
 		return slog.LevelError
-	case EventResolved, EventRegained, EventResumed:
+	case EventResolved, EventRegained, EventResumed, EventExportWorking:
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
@@ -117,7 +124,14 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	}
 	if e.Dump != "" {
 		add("profguard.dump.id", "", e.Dump)
-		add("", "dump", filepath.Join(dir, dumps.ID(e.Dump).Folder(), e.Dump))
+		place := e.Dump
+		if dir != "" {
+			place = filepath.Join(dir, dumps.ID(e.Dump).Folder(), e.Dump)
+		}
+		add("", "dump", place)
+		if e.DumpURL != "" {
+			add("profguard.dump.url", "url", e.DumpURL)
+		}
 		add("profguard.dump.time", "", e.Dumped)
 	}
 	if accept := check.Accepting(r, 1); accept != "" && e.Name == EventFiring {

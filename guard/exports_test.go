@@ -41,7 +41,7 @@ func TestExportsAreDocumented(t *testing.T) {
 	}
 	var attributes []string
 	frame := budget.Frame{Function: "main.burn", File: "main.go", Line: 7}
-	e := Event{Name: EventFiring, Budget: "hot", Dump: "profguard-x", Result: budget.Result{
+	e := Event{Name: EventFiring, Budget: "hot", Dump: "profguard-x", DumpURL: "https://x", Result: budget.Result{
 		Budget: budget.Must("hot: no function above 20%")[0], Offenders: []budget.Offender{{Frame: frame, Blame: frame}},
 	}}
 	e.attributes("", func(name, logged string, _ any) {

@@ -37,6 +37,7 @@ type Guard struct {
 	stop   sync.Once
 
 	loop    *loop.Loop
+	exports *exports // nil without Config.Export
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
 	metrics *collector
@@ -149,12 +150,20 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
-	g.loop = loop.New(loop.Config{
+	g.exports = newExports(g)
+	cfgOfLoop := loop.Config{
 		Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module, Baseline: baseline, BaselineWork: g.cfg.BaselineWork,
 		Keep: loop.Keep{Every: cmp.Or(g.cfg.Keep.Every, 10*time.Minute)}, Trace: g.cfg.Trace,
 		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer),
 		Process: s.Process, Host: g.host(),
-	})
+	}
+	if x := g.exports; x != nil {
+		cfgOfLoop.Attributes, cfgOfLoop.Dumps = x.attributes, append(cfgOfLoop.Dumps, x.dump)
+		if g.cfg.ExportAll {
+			cfgOfLoop.Windows = append(cfgOfLoop.Windows, x.window)
+		}
+	}
+	g.loop = loop.New(cfgOfLoop)
 	return g, nil
 }
 

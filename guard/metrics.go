@@ -34,6 +34,7 @@ var (
 	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, too_soon, or why they failed.", "result")
+	metricExports  = newCounter("exports_total", "Profiles for Config.Export by result: sent; failed or hung attempts; refused for good; dropped because the queue was full, sending is off, or the guard was stopped (left).", "result")
 	metricDropped  = newCounter("events_dropped_total", "Events that a sink did not take.", "sink")
 	metricPanics   = newCounter("panics_total", "Panics recovered, by part of the guard.", "part")
 )
@@ -135,7 +136,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	for outcome, n := range s.Windows {
 		add(metricWindows, float64(n), outcome)
 	}
-	for m, counts := range map[metric]map[string]int64{metricDumps: s.Dumps, metricDropped: s.Dropped, metricPanics: s.Panics} {
+	for m, counts := range map[metric]map[string]int64{metricDumps: s.Dumps, metricExports: s.Exports, metricDropped: s.Dropped, metricPanics: s.Panics} {
 		for label, n := range counts {
 			add(m, float64(n), label)
 		}

@@ -128,12 +128,22 @@ func (g *Guard) told(notices []loop.Told) {
 		} else if n.Event == alert.Fired {
 			name = EventFiring
 		}
-		g.emit(Event{Name: name, Time: n.At, Budget: e.Name, Result: n.Result, Message: n.Message, Dump: string(n.Dump), Dumped: n.Dumped})
+		url := g.exports.url(string(n.Dump))
+		if url != "" {
+			e.status.DumpURL = url
+		}
+		g.emit(Event{
+			Name: name, Time: n.At, Budget: e.Name, Result: n.Result, Message: n.Message,
+			Dump: string(n.Dump), DumpURL: url, Dumped: n.Dumped,
+		})
 	}
 }
 
 // spent adds the cost of a window. The guard pauses or goes on by it.
 func (g *Guard) spent(c loop.Cost) {
+	if g.exports != nil {
+		g.exports.release()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := &g.status
@@ -188,6 +198,7 @@ func (g *Guard) dumped(d loop.Dumped) {
 		g.faults.clear("dumps")
 		if e := g.budgets.of[d.Of]; e != nil {
 			e.status.Dump, e.status.Dumped = string(d.ID), d.End
+			e.status.DumpURL = g.exports.url(e.status.Dump)
 		}
 	}
 }

@@ -40,9 +40,10 @@ type Status struct {
 	CPU       time.Duration `json:"cpu"`
 	CostShare float64       `json:"cost_share"`
 
-	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
-	Dropped map[string]int64 `json:"dropped"` // events that were lost, by sink: "log", "otel", "callback"
-	Panics  map[string]int64 `json:"panics"`  // panics that were recovered, by part: "loop", "metrics", "page" or a sink
+	Dumps   map[string]int64 `json:"dumps"`             // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
+	Exports map[string]int64 `json:"exports,omitempty"` // profiles by what became of them: "sent", "failed" (an attempt), "full" (dropped) ...
+	Dropped map[string]int64 `json:"dropped"`           // events that were lost, by sink: "log", "otel", "callback"
+	Panics  map[string]int64 `json:"panics"`            // panics that were recovered, by part: "loop", "metrics", "page" or a sink
 }
 
 // A Build is the build of a program, as far as the executable knows it.
@@ -115,6 +116,8 @@ type BudgetStatus struct {
 	// Config.Keep may have removed it since.
 	Dump   string    `json:"dump,omitempty"`
 	Dumped time.Time `json:"dumped,omitzero"`
+	// DumpURL is where the exporter has put it, if it knows.
+	DumpURL string `json:"dump_url,omitempty"`
 }
 
 // UnmarshalJSON reads what a guard has written. A sentence of a later version, which this one
@@ -176,6 +179,9 @@ func (g *Guard) Status() Status {
 	s.Reason = g.faults.String()
 	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
 	s.Panics, s.Dropped = maps.Clone(s.Panics), map[string]int64{}
+	if g.exports != nil {
+		s.Exports = g.exports.queue.Counts()
+	}
 	for _, k := range g.sinks {
 		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
 	}

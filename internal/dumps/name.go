@@ -51,6 +51,11 @@ func newName(at time.Time, budget, instance, random, mark string) name {
 	return name{ID(id), at, instance, mark}
 }
 
+// NewID is the ID of a dump that is kept elsewhere.
+func NewID(at time.Time, budget, mark string) ID {
+	return newName(at, budget, randomHex(), randomHex(), mark).id
+}
+
 // file is the name of one of the dump's files, and path its path in DumpDir.
 func (n name) file(suffix string) string { return string(n.id) + "." + suffix }
 func (n name) path(suffix string) string { return folderName(n.instance) + "/" + n.file(suffix) }

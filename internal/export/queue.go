@@ -94,9 +94,6 @@ var (
 	ErrNeedless = errors.New("nothing to send")
 )
 
-// errHangs is the error of a send that ignores the end of its context.
-var errHangs = errors.New("has not returned")
-
 // The results that are counted.
 const (
 	Sent    = "sent"

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/profguard/profguard/internal/foreign"
 )
 
 // A sender is the goroutine of a queue, and what only that uses.
@@ -127,12 +129,11 @@ func (s *sender) send(do func(context.Context) error) (err error, open bool) {
 	go func() {
 		err := error(panicked{errors.New("ended its goroutine")})
 		defer func() { result <- err }()
-		defer func() {
-			if p := recover(); p != nil {
-				err = panicked{fmt.Errorf("panic: %v", p)}
-			}
-		}()
-		err = do(ctx)
+		var failed error
+		if p := foreign.Call(func() { failed = do(ctx) }); p != nil {
+			failed = panicked{p}
+		}
+		err = failed
 	}()
 	late := time.NewTimer(s.limits.Timeout + lateBy)
 	defer late.Stop()
@@ -152,7 +153,7 @@ func (s *sender) send(do func(context.Context) error) (err error, open bool) {
 			s.mu.Lock()
 			s.counts[Hung]++
 			s.mu.Unlock()
-			s.tell(fmt.Errorf("it %w within %v", errHangs, s.limits.Timeout+lateBy))
+			s.tell(fmt.Errorf("it %w within %v", foreign.ErrHangs, s.limits.Timeout+lateBy))
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (a *archive) offer(store *dumps.Store, changes []Change, r *Measurement) (o
 		if beside == nil {
 			beside = a.beside()
 		}
-		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status}
+		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status, Attributes: a.Attributes}
 		for _, f := range files {
 			d.Files = append(d.Files, f.encoded())
 		}
@@ -184,7 +184,10 @@ func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump) (err err
 	if err != nil || store == nil {
 		close(d.ended)
 	}
-	if err == nil {
+	if d.id == "" && len(a.Dumps) > 0 {
+		d.id, d.kept = dumps.NewID(of.End, of.Name, of.Mark), true // elsewhere
+	}
+	if err == nil || d.kept {
 		a.offered = append(a.offered[max(0, len(a.offered)+1-maxOffered):], d)
 	}
 	return err

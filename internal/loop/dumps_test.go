@@ -47,14 +47,16 @@ func TestLastDump(t *testing.T) {
 	}
 }
 
-// Those who want dumps or windows get them, also without a store.
+// Those who want dumps or windows get them, also without a store. A notice names a dump that only
+// they have.
 func TestObservers(t *testing.T) {
 	var files, seen []string
+	var kept dumps.ID
 	s := newStill(t, func(c *Config) {
 		c.Windows = append(c.Windows, func(w *Window) {
 			seen = append(seen, fmt.Sprint(w.Table.Count(), w.Elapsed, w.Work, len(w.Profile.Bytes()) > 0))
 		})
-		c.Dumps = append(c.Dumps, func(id dumps.ID, d *dumps.Dump) { files = append(files, string(id)+d.Name+" "+d.Files[0].Name) })
+		c.Dumps = append(c.Dumps, func(id dumps.ID, d *dumps.Dump) { files, kept = append(files, d.Name+" "+d.Files[0].Name), id })
 		c.Work = map[string]func() float64{"row": func() float64 { return 7 }}
 		c.Process.Source = windows("cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.serve;fmt.Println 700\n")
 	}, "x: fmt.Println below 20% for 1 windows", "y: process below 100 cores")
@@ -62,7 +64,7 @@ func TestObservers(t *testing.T) {
 	if !slices.Equal(seen, []string{"1000 10s map[row:0] true"}) || !slices.Equal(files, []string{"x cpu.pb.gz"}) {
 		t.Errorf("windows %q, dumps %q", seen, files)
 	}
-	if len(s.told) != 1 || s.told[0].Dump != "" {
+	if len(s.told) != 1 || s.told[0].Dump != kept || kept == "" {
 		t.Errorf("told %+v", s.told)
 	}
 }

@@ -36,10 +36,11 @@ type Config struct {
 	Work     map[string]func() float64
 	Registry func(units []string) (Readings, error)
 
-	// Windows are called with each good window of CPU, and Dumps with each dump, whose ID is "" if
-	// there is no store. They are called on the loop's goroutine, and must not block.
-	Windows []func(*Window)
-	Dumps   []func(dumps.ID, *dumps.Dump)
+	// Windows are called with each good window of CPU, and Dumps with each dump, also if there is no
+	// store, or it refuses the dump: they keep it elsewhere, with these Attributes. They are called on the loop's goroutine, and must not block.
+	Windows    []func(*Window)
+	Dumps      []func(dumps.ID, *dumps.Dump)
+	Attributes map[string]string
 
 	Process Process
 	Host    Host

@@ -162,7 +162,8 @@ function budget(b, then) {
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
     b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join(""))),
     el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
-      r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)]));
+      r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)],
+      b.dump_url && [" · exported to ", /^https?:\/\//.test(b.dump_url) ? el("a", {href: b.dump_url}, clean(b.dump_url)) : clean(b.dump_url)]));
 }
 
 const urgency = b => ["firing", "pending"].indexOf(b.state) + 1 || (b.warning ? 3 : 4);

@@ -1,0 +1,313 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/export"
+	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/loop"
+)
+
+// exports sends profiles to Config.Export. What a window yields is collected, and queued when the
+// window has ended: a profile that several budgets have a dump of, or that goes as a window, too,
+// is sent once.
+type exports struct {
+	exporter   Exporter
+	keepLabel  func(key, value string) bool // nil: all
+	attributes map[string]string
+	queue      *export.Queue
+	store      func() *dumps.Store // nil for none
+
+	mu      sync.Mutex
+	waiting []*leaving        // of this window
+	urls    map[string]string // of the last dumps
+	recent  []string          // the dumps of urls, the oldest first
+	unasked bool              // URL hangs, and is not asked again
+}
+
+// A leaving profile is one of a window.
+type leaving struct {
+	Profile
+	marks  []dumps.ID // of the dumps that it is in
+	window bool       // and in no dump
+}
+
+// newExports returns nil without an exporter.
+func newExports(g *Guard) *exports {
+	if g.cfg.Export == nil {
+		return nil
+	}
+	return &exports{exporter: g.cfg.Export, keepLabel: g.cfg.ExportLabel, attributes: attributesOf(g), store: g.dumps.Load, urls: map[string]string{}}
+}
+
+// attributesOf describe the process.
+func attributesOf(g *Guard) map[string]string {
+	name := path.Base(g.module)
+	if g.module == "" {
+		name = path.Base(os.Args[0])
+	}
+	host, _ := os.Hostname() // without it there are two attributes less
+	of := map[string]string{
+		"service.name": name, "service.version": g.build.Version, "vcs.revision": g.build.Revision,
+		"host.name": host, "service.instance.id": host, "process.runtime.name": "go", "process.runtime.version": g.build.Go,
+	}
+	maps.Copy(of, g.cfg.Attributes)
+	maps.DeleteFunc(of, func(_, v string) bool { return v == "" })
+	return of
+}
+
+// open begins to send. failing takes the error when sends fail, and nil when they work again.
+func (x *exports) open(failing func(error)) {
+	hooks := export.Hooks{Failing: failing, Stored: x.stored}
+	x.queue = export.New(export.Limits{}, hooks)
+}
+
+// window takes a good window.
+func (x *exports) window(w *loop.Window) {
+	end := w.Start.Add(w.Elapsed)
+	x.release() // of a window that ended in a panic
+	x.collect(&leaving{window: true, Profile: Profile{
+		ID: string(dumps.NewID(end, "window", "")) + "." + kinds.CPU, Kind: kinds.CPU, Data: w.Profile.Bytes(),
+		Start: w.Start, End: end, Attributes: x.attributes,
+	}})
+}
+
+// dump takes the profiles of a dump.
+func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
+	attributes := x.describe(d.Budget)
+	for i, f := range d.Files {
+		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
+		if !is {
+			continue // an execution trace
+		}
+		p := x.collect(&leaving{marks: []dumps.ID{id}, Profile: Profile{
+			ID: string(id) + "." + kind, Kind: kind, Data: f.Data, Start: d.Start, End: d.End, Budget: d.Name, Attributes: attributes,
+		}})
+		if i == 0 {
+			x.locate(id, p)
+		}
+	}
+}
+
+// collect adds a profile to those of the window, or to the one that has the same data.
+func (x *exports) collect(l *leaving) Profile {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, o := range x.waiting {
+		if len(o.Data) == 0 || len(l.Data) == 0 || &o.Data[0] != &l.Data[0] {
+			continue
+		}
+		o.marks = append(o.marks, l.marks...)
+		if o.window {
+			o.Profile, o.window = l.Profile, false
+		} else {
+			o.Budget += ", " + l.Budget
+		}
+		return o.Profile
+	}
+	x.waiting = append(x.waiting, l)
+	return l.Profile
+}
+
+// release queues what was collected.
+func (x *exports) release() {
+	x.mu.Lock()
+	waiting := x.waiting
+	x.waiting = nil
+	x.mu.Unlock()
+	for _, l := range waiting {
+		it := &export.Item{ID: l.ID, Bytes: len(l.Data), Window: l.window, Send: func(ctx context.Context) error { return x.send(ctx, l.Profile) }}
+		if store := x.store(); store != nil {
+			it.Done = func() {
+				for _, id := range l.marks {
+					store.Sent(id, l.Kind)
+				}
+			}
+		}
+		x.queue.Add(it)
+	}
+}
+
+// send hands a profile to the exporter, without the labels that are not to leave.
+func (x *exports) send(ctx context.Context, p Profile) error {
+	if x.keepLabel != nil {
+		t, err := new(decode.Decoder).Bytes(p.Data)
+		if err != nil {
+			return fmt.Errorf("%w: its labels cannot be read: %w", ErrRefused, err)
+		}
+		p.Data = t.Filter(func(s *decode.Stack) bool {
+			s.Labels = slices.DeleteFunc(s.Labels, func(l decode.Label) bool {
+				value := string(t.String(l.Str))
+				if l.Str == 0 {
+					value = strconv.FormatInt(l.Num, 10)
+				}
+				return !x.keepLabel(string(t.String(l.Key)), value)
+			})
+			return true
+		}).Encode(t.Comments()...)
+	}
+	return x.exporter.Export(ctx, p)
+}
+
+// describe adds what was found to the attributes, from the status of a budget as JSON. No more of
+// the status is read than that: its texts would link the parser of sentences.
+func (x *exports) describe(status []byte) map[string]string { return describe(x.attributes, status) }
+
+func describe(process map[string]string, status []byte) map[string]string {
+	var s struct {
+		Result struct {
+			Budget    string      `json:"budget"`
+			Verdict   string      `json:"verdict"`
+			Value     json.Number `json:"value"`
+			Limit     json.Number `json:"limit"`
+			Unit      string      `json:"unit"`
+			Offenders []struct {
+				Function string `json:"function"`
+			} `json:"offenders"`
+		} `json:"result"`
+	}
+	of := maps.Clone(process)
+	if of == nil {
+		of = map[string]string{}
+	}
+	if json.Unmarshal(status, &s) != nil {
+		return of
+	}
+	r := &s.Result
+	set := func(name, v string) {
+		if v != "" {
+			of["profguard."+name] = v
+		}
+	}
+	set("budget.sentence", r.Budget)
+	set("verdict", r.Verdict)
+	set("value", r.Value.String())
+	set("limit", r.Limit.String())
+	set("unit", r.Unit)
+	if len(r.Offenders) > 0 {
+		set("offender", r.Offenders[0].Function)
+	}
+	return of
+}
+
+// locateWithin is how long the exporter may take to say where a profile will be. It computes it.
+const locateWithin = 100 * time.Millisecond
+
+// locate remembers where a dump will be.
+func (x *exports) locate(id dumps.ID, p Profile) {
+	l, is := x.exporter.(Locator)
+	if !is || x.unasked {
+		return
+	}
+	found := make(chan string, 1)
+	err := foreign.Within(locateWithin, func() error { found <- l.URL(p); return nil })
+	if err != nil {
+		x.unasked = errors.Is(err, foreign.ErrHangs)
+		return
+	}
+	const remembered = 256 // as many as dumps are
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.recent) == remembered {
+		delete(x.urls, x.recent[0])
+		x.recent = x.recent[1:]
+	}
+	x.urls[string(id)], x.recent = <-found, append(x.recent, string(id))
+}
+
+// url is where a dump is, "" if nobody knows.
+func (x *exports) url(dump string) string {
+	if x == nil || dump == "" {
+		return ""
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.urls[dump]
+}
+
+// stored are profiles of dumps on disk that were not sent: of a process that is gone, or that the
+// queue had no room for.
+func (x *exports) stored(most int) (items []*export.Item) {
+	store := x.store()
+	if store == nil {
+		return nil
+	}
+	found, _ := store.Unsent(most) // an error of the disk is reported where dumps are saved
+	for _, u := range found {
+		items = append(items, &export.Item{
+			ID:   string(u.ID) + "." + u.Kind,
+			Done: func() { store.Sent(u.ID, u.Kind) },
+			Send: func(ctx context.Context) error { return x.sendStored(ctx, store, u) },
+		})
+	}
+	return items
+}
+
+func (x *exports) sendStored(ctx context.Context, store *dumps.Store, u dumps.Unsent) error {
+	if !store.IsUnsent(u) {
+		return export.ErrNeedless
+	}
+	data, side, err := store.ReadUnsent(u)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return fmt.Errorf("%w: %s is no gzipped profile", ErrRefused, u.File)
+	}
+	var status struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(side.Budget, &status) // without a name it goes without
+	of := side.Attributes
+	if of == nil { // it was saved before anything was sent
+		of = x.attributes
+	}
+	return x.send(ctx, Profile{
+		ID: string(u.ID) + "." + u.Kind, Kind: u.Kind, Data: data, Start: side.Start, End: side.End, Budget: status.Name, Attributes: describe(of, side.Budget),
+	})
+}
+
+// exportFailing notes that sends fail, or with nil that they work again.
+func (g *Guard) exportFailing(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.faults.clear("exports")
+		g.emit(Event{Name: EventExportWorking, Message: "profiles are exported again"})
+		return
+	}
+	what := "profiles are not exported: " + err.Error()
+	g.faults.note("exports", what)
+	g.emit(Event{Name: EventExportFailing, Message: what})
+}
+
+// Flush sends the profiles that wait for export, at once, and returns when they are sent or when
+// ctx ends, with an error that says how many are left. Those of dumps in DumpDir are sent by the
+// next process that opens it. Call Flush before Stop, where a program ends:
+//
+//	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+//	defer cancel()
+//	_ = g.Flush(ctx)
+//	g.Stop()
+func (g *Guard) Flush(ctx context.Context) error {
+	if g == nil || g.exports == nil || g.cancel == nil {
+		return nil
+	}
+	g.exports.release()
+	return g.exports.queue.Flush(ctx)
+}

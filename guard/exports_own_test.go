@@ -1,0 +1,343 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+// An outlet is an exporter that keeps what it gets.
+type outlet struct {
+	mu    sync.Mutex
+	got   []Profile
+	fails func(n int, p Profile) error // of the nth call, from 1
+	calls int
+}
+
+func (o *outlet) Export(ctx context.Context, p Profile) error {
+	o.mu.Lock()
+	o.calls++
+	n, fails := o.calls, o.fails
+	o.mu.Unlock()
+	if fails != nil {
+		if err := fails(n, p); err != nil {
+			return err
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.got = append(o.got, p)
+	return nil
+}
+
+func (o *outlet) URL(p Profile) string { return "https://profiles.example/" + p.ID }
+
+func (o *outlet) received() []Profile {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.got)
+}
+
+// kindsOf lists what was received: the kind, and the budget of a dump.
+func kindsOf(list []Profile) (all []string) {
+	for _, p := range list {
+		all = append(all, strings.TrimSpace(p.Kind+" "+p.Budget))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A dump leaves with its profiles, its budget and what describes the process, and its event says
+// where it is, also without a DumpDir.
+func TestExport(t *testing.T) {
+	for _, dir := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w, out := newWorld(), new(outlet)
+			var log bytes.Buffer
+			cfg := dumping(t, "hot: main.work below 20%")
+			if !dir {
+				cfg.DumpDir = ""
+			}
+			cfg.Export, cfg.Attributes, cfg.Logger = out, map[string]string{"service.name": "shop", "host.name": ""}, slog.New(slog.NewTextHandler(&log, nil))
+			g := w.start(t, cfg)
+			time.Sleep(5 * minute)
+			got := out.received()
+			if list := kindsOf(got); !slices.Contains(list, "cpu hot") || !slices.Contains(list, "goroutine hot") {
+				t.Fatalf("received %v", list)
+			}
+			p := got[slices.IndexFunc(got, func(p Profile) bool { return p.Kind == "cpu" })]
+			if parsed, err := profile.ParseData(p.Data); err != nil || len(parsed.Sample) != 2 || p.End.Sub(p.Start) != 10*second {
+				t.Errorf("%v to %v, %v", p.Start, p.End, err)
+			}
+			for name, want := range map[string]string{
+				"service.name": "shop", "host.name": "", "process.runtime.name": "go", "profguard.budget.sentence": "hot: main.work below 20% cumulative",
+				"profguard.verdict": "fail", "profguard.value": "0.99", "profguard.limit": "0.2", "profguard.unit": "ratio", "profguard.offender": "main.work",
+			} {
+				if p.Attributes[name] != want {
+					t.Errorf("%s is %q, want %q", name, p.Attributes[name], want)
+				}
+			}
+			w.mu.Lock()
+			e := w.events[slices.IndexFunc(w.events, func(e Event) bool { return e.Name == EventFiring })]
+			w.mu.Unlock()
+			if e.DumpURL != "https://profiles.example/"+e.Dump+".cpu" || e.Dump == "" {
+				t.Errorf("the event's dump %q is at %q", e.Dump, e.DumpURL)
+			}
+			s := g.Status()
+			if b := s.Budgets[0]; b.DumpURL == "" || s.Exports["sent"] != int64(len(got)) {
+				t.Errorf("status: %q, %v", b.DumpURL, s.Exports)
+			}
+			stopWhole(t, g)
+			if text := log.String(); !strings.Contains(text, "url=https://profiles.example/profguard-") {
+				t.Errorf("the log:\n%s", text)
+			}
+			ids := map[string]bool{}
+			for _, p := range got {
+				ids[p.ID] = true
+			}
+			if len(ids) != len(got) {
+				t.Errorf("%d profiles have %d ids", len(got), len(ids))
+			}
+		})
+	}
+}
+
+// With ExportAll each good window leaves, once: as a dump if it is one. Lost ones do not.
+func TestExportAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out := newWorld(), new(outlet)
+		w.take = func(n int) profiler.Window {
+			if n%3 == 2 {
+				return lost(profiler.Stolen)
+			}
+			return cpuWindow(fullCore + fmt.Sprintf("main.main;main.n%d 1\n", n))
+		}
+		cfg := dumping(t, "hot: main.work below 20%", "serve: main.serve below 20%")
+		cfg.DumpDir, cfg.Export, cfg.ExportAll, cfg.Window, cfg.Every = "", out, true, 10*second, minute
+		g := w.start(t, cfg)
+		time.Sleep(20*minute - second)
+		s := g.Status()
+		cpu := map[string]int{}
+		budgets := map[string]int{}
+		for _, p := range out.received() {
+			if p.Kind == "cpu" {
+				cpu[string(p.Data)]++
+				budgets[p.Budget]++
+			}
+		}
+		for _, n := range cpu {
+			if n != 1 {
+				t.Errorf("a window was sent %d times", n)
+			}
+		}
+		if len(cpu) != s.Windows["ok"] || budgets["hot, serve"] == 0 || budgets[""] == 0 {
+			t.Errorf("%d windows were sent, %v; of budgets %v", len(cpu), s.Windows, budgets)
+		}
+	})
+}
+
+// Labels that are not to leave do not, in no byte.
+func TestExportLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out := newWorld(), new(outlet)
+		w.take = always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t,endpoint=/a}\n")
+		cfg := dumping(t, "hot: main.work below 20%")
+		cfg.Export = out
+		cfg.ExportLabel = func(key, value string) bool { return key == "endpoint" && value == "/a" }
+		g := w.start(t, cfg)
+		time.Sleep(5 * minute)
+		got := out.received()
+		if len(got) == 0 {
+			t.Fatal("nothing leaves")
+		}
+		for _, p := range got {
+			parsed, err := profile.ParseData(p.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var raw bytes.Buffer
+			parsed.WriteUncompressed(&raw)
+			if bytes.Contains(raw.Bytes(), []byte("s3cr3t")) || bytes.Contains(raw.Bytes(), []byte("token")) {
+				t.Errorf("%s has the label", p.Kind)
+			}
+			if p.Kind == "cpu" && (len(parsed.Sample) != 1 || parsed.Sample[0].Label["endpoint"][0] != "/a" || parsed.Sample[0].Value[0] != 990 || parsed.DurationNanos != int64(10*second)) {
+				t.Errorf("%s: %v", p.Kind, parsed)
+			}
+		}
+		stopWhole(t, g)
+	})
+	synctest.Test(t, func(t *testing.T) { // a hook that panics lets nothing out
+		w, out := newWorld(), new(outlet)
+		w.take = always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t}\n")
+		cfg := dumping(t, "hot: main.work below 20%")
+		cfg.DumpDir, cfg.Export, cfg.ExportLabel = "", out, func(string, string) bool { panic("planted") }
+		w.start(t, cfg)
+		time.Sleep(5 * minute)
+		for _, p := range out.received() {
+			if p.Kind == "cpu" {
+				t.Error("it leaves")
+			}
+		}
+	})
+}
+
+// What a process has not sent is sent by the next one, and nothing twice.
+func TestExportAfterRestart(t *testing.T) {
+	dir := dumping(t, "hot: main.work below 20%")
+	run := func(out *outlet, again bool) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			cfg := dir
+			cfg.Export = out
+			if again {
+				w.take = always("cpu 10s\nmain.main;main.serve 5\n")
+				cfg.Attributes = map[string]string{"service.version": "v2"}
+			} else {
+				cfg.Attributes = map[string]string{"service.version": "v1"}
+			}
+			g := w.start(t, cfg)
+			time.Sleep(2 * minute)
+			stopWhole(t, g)
+		})
+	}
+	away := &outlet{fails: func(int, Profile) error { return errors.New("away") }}
+	run(away, false)
+	files, err := os.ReadDir(dir.DumpDir)
+	if err != nil || len(files) == 0 || len(away.received()) != 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	back := new(outlet)
+	run(back, true)
+	got := kindsOf(back.received())
+	if !slices.Contains(got, "cpu hot") || !slices.Contains(got, "goroutine hot") {
+		t.Errorf("the next process sends %v", got)
+	}
+	for _, p := range back.received() {
+		if p.Attributes["service.version"] != "v1" || p.Attributes["profguard.verdict"] != "fail" || p.Start.IsZero() {
+			t.Errorf("%s: %v", p.ID, p.Attributes)
+		}
+	}
+	third := new(outlet)
+	run(third, true)
+	if n := len(third.received()); n != 0 {
+		t.Errorf("%d are sent again", n)
+	}
+}
+
+// An exporter that fails in any way changes nothing for the guard, and says so once.
+func TestExporterFaults(t *testing.T) {
+	hangs := make(chan struct{})
+	for name, tt := range map[string]struct {
+		fails func(n int, p Profile) error
+		want  string // of the results
+		event bool
+	}{
+		"away":    {func(int, Profile) error { return errors.New("connection refused") }, "failed", true},
+		"panics":  {func(int, Profile) error { panic("planted") }, "failed", true},
+		"refuses": {func(int, Profile) error { return fmt.Errorf("400: %w", ErrRefused) }, "refused", true},
+		"hangs":   {func(int, Profile) error { <-hangs; return nil }, "hung", true},
+		"slow":    {func(int, Profile) error { time.Sleep(8 * second); return nil }, "sent", false},
+		"works":   {nil, "sent", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hangs = make(chan struct{}) // in the bubble
+				w, out := newWorld(), &outlet{fails: tt.fails}
+				cfg := dumping(t, "hot: main.work below 20%")
+				cfg.DumpDir, cfg.Export, cfg.ExportAll = "", out, true
+				g := w.start(t, cfg)
+				time.Sleep(30 * minute)
+				s := g.Status()
+				if s.Exports[tt.want] == 0 || s.Windows["ok"] < 150 || s.Budgets[0].State != StateFiring {
+					t.Errorf("exports %v, windows %v, %v", s.Exports, s.Windows, s.Budgets[0].State)
+				}
+				if failing := slices.Contains(w.told(), string(EventExportFailing)); failing != tt.event || failing != strings.Contains(s.Reason, "profiles are not exported") {
+					t.Errorf("events %v, reason %q", w.told(), s.Reason)
+				}
+				began := time.Now()
+				g.Stop()
+				if took := time.Since(began); took > stopPromise {
+					t.Errorf("Stop took %v", took)
+				}
+				if err := g.Flush(t.Context()); err != nil && name == "works" {
+					t.Error(err)
+				}
+				close(hangs)
+				time.Sleep(10 * second)
+			})
+		})
+	}
+}
+
+// Flush sends what was judged, at once.
+func TestGuardFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out := newWorld(), new(outlet)
+		w.random = func() float64 { return 0.99 }
+		cfg := dumping(t, "hot: main.work below 20%")
+		cfg.Export = out
+		g := w.start(t, cfg)
+		for len(w.told()) == 0 { // until it fires
+			time.Sleep(10 * time.Millisecond)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), second)
+		defer cancel()
+		if err := g.Flush(ctx); err != nil || time.Since(began) > 100*time.Millisecond || !slices.Contains(kindsOf(out.received()), "cpu hot") {
+			t.Errorf("%v after %v: %v", err, time.Since(began), kindsOf(out.received()))
+		}
+		stopWhole(t, g)
+	})
+	for _, g := range []*Guard{nil, new(Guard)} {
+		if err := g.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type picky struct{ Exporter }
+
+func (picky) Validate() error { return errors.New("Endpoint: expected an address, found none") }
+
+type wild struct{ Exporter }
+
+func (wild) Validate() error { panic("planted") }
+
+func TestExportConfig(t *testing.T) {
+	for want, cfg := range map[string]Config{
+		"Export: Endpoint: expected an address": {Export: picky{}},
+		"Export: panic: planted":                {Export: wild{}},
+		"expected an Export with them":          {ExportAll: true},
+		"":                                      {Export: new(outlet), ExportAll: true},
+	} {
+		_, err := completed(newWorld().quiet(cfg))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	mine := map[string]string{"a": "b"}
+	cfg, err := completed(newWorld().quiet(Config{Export: new(outlet), Attributes: mine}))
+	mine["a"] = "c"
+	if err != nil || !maps.Equal(cfg.Attributes, map[string]string{"a": "b"}) {
+		t.Errorf("%v, %v", cfg.Attributes, err)
+	}
+	data, err := json.Marshal(Event{Dump: "d", DumpURL: "u"})
+	if err != nil || !strings.Contains(string(data), `"dump_url":"u"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
