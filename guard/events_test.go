@@ -113,6 +113,7 @@ func TestSeverities(t *testing.T) {
 		EventFiring: log.SeverityError, EventOffender: log.SeverityError, EventResolved: log.SeverityInfo, EventVacuous: log.SeverityWarn,
 		EventLost: log.SeverityWarn, EventRegained: log.SeverityInfo, EventPaused: log.SeverityWarn,
 		EventResumed: log.SeverityInfo, EventDegraded: log.SeverityWarn,
+		EventExportFailing: log.SeverityWarn, EventExportWorking: log.SeverityInfo,
 	} {
 		rec := record(Event{Name: name})
 		if got := rec.Severity(); got != want {
