@@ -183,9 +183,8 @@ func (c *Config) complete(asking *atomic.Bool) error {
 		wrong("ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
 	}
 	if v, is := c.Export.(interface{ Validate() error }); is {
-		var err error
-		if panicked := foreign.Call(func() { err = v.Validate() }); cmp.Or(panicked, err) != nil {
-			wrong("Export: %w", cmp.Or(panicked, err))
+		if err := foreign.Call(v.Validate); err != nil {
+			wrong("Export: %w", err)
 		}
 	}
 	if c.Registerer == nil {

@@ -129,11 +129,12 @@ func (s *sender) send(do func(context.Context) error) (err error, open bool) {
 	go func() {
 		err := error(panicked{errors.New("ended its goroutine")})
 		defer func() { result <- err }()
-		var failed error
-		if p := foreign.Call(func() { failed = do(ctx) }); p != nil {
-			failed = panicked{p}
+		ended := false
+		if failed := foreign.Call(func() error { err := do(ctx); ended = true; return err }); ended {
+			err = failed
+		} else {
+			err = panicked{failed}
 		}
-		err = failed
 	}()
 	late := time.NewTimer(s.limits.Timeout + lateBy)
 	defer late.Stop()
