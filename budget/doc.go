@@ -122,7 +122,7 @@
 // profile. The kind follows "of", and is cpu without it; heap is live memory:
 //
 //	                    above, below                                   grows
-//	cpu                 %, cores, duration per work                    points, % per work
+//	cpu                 %, cores, duration per work                    points, also per work, % per work
 //	heap                %, bytes, count                                points
 //	allocs              %, bytes or count, also per work               points, % per work
 //	goroutine           %, count                                       points
@@ -151,9 +151,12 @@
 //	encoding/gob absent of allocs
 //
 // "grows" compares with a baseline, an earlier profile of the same program: in
-// points of share, or in percent of the CPU or the allocations per unit of work.
+// points of share, or in percent of the CPU or the allocations per unit of work. A guard that has
+// no baseline compares with the build before, if it has a DumpDir. Points per unit of work are
+// those of what a unit cost before.
 //
 //	no function grows above 5 points
+//	no function grows above 3 points per request
 //	process grows below 10% per request
 //
 // "steady" finds slow growth over hours that the load does not explain. After each start of

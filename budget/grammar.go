@@ -142,7 +142,7 @@ var limits = []struct {
 	code, process, codeGrown, processGrown []fit
 }{
 	{kinds.CPU, []fit{{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}}, []fit{{unit.Cores, perNever}, {unit.Time, perMust}},
-		[]fit{{unit.Points, perNever}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
+		[]fit{{unit.Points, perMay}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
 	{kinds.Heap, []fit{{unit.Share, perNever}, {unit.Bytes, perNever}, {unit.Count, perNever}}, []fit{{unit.Bytes, perNever}},
 		[]fit{{unit.Points, perNever}}, nil},
 	{kinds.Allocs, []fit{{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}}, []fit{{unit.Bytes, perMay}, {unit.Count, perMay}},

@@ -197,12 +197,19 @@ func (b *Budget) limitMistake() mistake {
 		return mistake{partLimit, text, `name the work, as in "per request"`}
 	case list[i].per == perNever && b.Per != "":
 		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
-	case (dim == unit.Share || dim == unit.Points) && list[i].per == perNever && v >= 100:
+	case dim == unit.Points && b.Per != "" && !b.comparesBuilds():
+		return mistake{partPer, `no "per" after points of anything but each function, without flat, in and where`, `leave "per" out`}
+	case (dim == unit.Share || dim == unit.Points) && list[i].per != perMust && b.Per == "" && v >= 100:
 		return mistake{partLimit, "less than " + Amount{100, b.Limit.Unit}.String(), "no share is larger, or grows by more"}
 	case dim == unit.Count && b.Per == "" && v != math.Trunc(v):
 		return mistake{partLimit, "a whole number", "round it"}
 	}
 	return mistake{}
+}
+
+// comparesBuilds reports whether the growth of each function may be compared per unit of work.
+func (b *Budget) comparesBuilds() bool {
+	return b.Subject == "no function" && !b.Flat && b.In == "" && len(b.Where) == 0 && !slices.Equal(b.Except, []string{"none"})
 }
 
 // about is the subject and rule of a limit, for messages.

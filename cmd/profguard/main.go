@@ -3,6 +3,7 @@
 //
 //	profguard check -budget 'no function above 20% cumulative' http://localhost:6060
 //	profguard check -b budgets.txt -base before.pprof after.pprof
+//	profguard diff before.pprof after.pprof -base-work request=9000 -work request=8000
 //	profguard suggest http://localhost:6060 > budgets.txt
 //	profguard compare -base origin/main ./...
 //
@@ -41,6 +42,7 @@ const usage = `profguard compares profiles with budgets, and benchmarks with tho
 
   profguard check -b budgets.txt PROFILE...       are the budgets kept?
   profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command
+  profguard diff OLD NEW                          what does a build cost more than the one before, and where?
   profguard suggest PROFILE...                    budgets to begin with, and what to look at first
   profguard compare -base REF [PACKAGE...]        do benchmarks cost more than before?
 
@@ -49,6 +51,9 @@ PROFILE is a file, the address of a service with net/http/pprof
 and added up: more samples decide more. check asks a service for all that the budgets
 need, at the same time: profiles of each kind, and /metrics. Limits on allocations that a
 guard takes for its period are for a minute here.
+diff compares by a unit of work if both sides know one: references, which a guard writes to
+DumpDir/references, do; for others say -base-work request=1000 and -work request=1200. It also
+takes that folder alone, for its two newest builds.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
 A budget on a name that is not in the profile is undecided if the profile has one that is
@@ -75,6 +80,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch args[0] {
 	case "check":
 		command = check
+	case "diff":
+		command = diff
 	case "suggest":
 		command = suggest
 	case "compare":
@@ -83,7 +90,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprint(stdout, usage)
 		return exitKept
 	default:
-		fmt.Fprintf(stderr, "profguard: expected check, suggest or compare, found %q\n\n%s", args[0], usage)
+		fmt.Fprintf(stderr, "profguard: expected check, diff, suggest or compare, found %q\n\n%s", args[0], usage)
 		return exitMisuse
 	}
 	status, err := command(ctx, args[1:], streams{stdin, stdout, stderr})
@@ -116,9 +123,12 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 	for {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				if f.Name() == "compare" {
+				switch f.Name() {
+				case "compare":
 					fmt.Fprint(help, compareHelp)
-				} else {
+				case "diff":
+					fmt.Fprintln(help, "profguard diff [flags] OLD NEW")
+				default:
 					fmt.Fprintf(help, "profguard %s [flags] PROFILE...\n", f.Name())
 				}
 				f.SetOutput(help)

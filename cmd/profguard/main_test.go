@@ -39,6 +39,23 @@ main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:40;r
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 90
 main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 80
 `,
+	"before.pprof": `cpu 100s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 1200
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:41;sort.Slice@sort/slice.go:26 1100
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 900
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 800
+main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 700
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 600
+`,
+	"after.pprof": `cpu 100s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 1210
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:40;regexp.MustCompile@regexp/regexp.go:313;regexp.compile@regexp/regexp.go:168 1500
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:42;sort.Slice@sort/slice.go:26 1090
+main.main;main.serve;example.com/shop.catalog@example.com/shop/list.go:12 890
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 310
+main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 690
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 610
+`,
 	"few.pprof": `cpu 10s
 main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 3
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 4
@@ -182,6 +199,20 @@ var commands = []string{
 	"check -budget|heap below 64MiB|-figure|heap=1e8|shop.pprof",
 	"check -budget|no function grows above 5 points|-base|shop.pprof|planted.pprof",
 	"check -budget|process grows below 10% per request|-base|shop.pprof|-base-work|request=4000|-work|request=4000|planted.pprof",
+
+	"diff -h",
+	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
+	"diff after.pprof|before.pprof|-base-work|request=40000|-work|request=40000",
+	"diff -o|markdown|before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
+	"diff -o|github|before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
+	"diff before.pprof after.pprof",
+	"diff before.pprof|before.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
+	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
+	"diff shop.pprof",
+	"diff shop.pprof none.pprof",
+	"diff -per row shop.pprof planted.pprof",
+	"diff -o yaml shop.pprof planted.pprof",
+	"diff -b budgets.txt shop.pprof planted.pprof",
 
 	"check shop.pprof",
 	"check -b budgets.txt",

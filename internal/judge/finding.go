@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // A Finding is the verdict on one rule, with the numbers behind it, in base units.
@@ -124,6 +125,7 @@ type (
 	DurationUnknown     struct{}                             // the duration of the profile is not known
 	NoBaseline          struct{}                             // there is no baseline
 	OtherBaseline       struct{ Is, Profile *charge.Layout } // the baseline is of another sort than the profile
+	NoRelease           struct{ Why string }                 // there is nothing to compare this build with, or not yet
 	BaselineEmpty       struct{}                             // the baseline has no samples
 	BaselineNoNames     struct{ Share float64 }              // of such a share of its samples it is not known which functions are in them
 	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
@@ -164,6 +166,12 @@ type (
 	Growth struct {
 		Before               float64
 		Added, SmallBaseline bool
+	}
+	// Released: two builds were compared. Function is the one that the numbers are of, nil for
+	// the process, or if none shows.
+	Released struct {
+		Of       *release.Comparison
+		Function *release.Function
 	}
 )
 

@@ -30,6 +30,9 @@ type Facts struct {
 	Baseline      *decode.Table // valid as long as the judge is used; a Watch and Blocks have one for good
 	BaselineWork  map[string]float64
 
+	// Releases compare this build with the one before, for a guard that has a reference.
+	Releases Releases
+
 	// Live says that the profile is of this process, so that its release of Go is known.
 	Live bool
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/names"
 )
@@ -15,6 +16,8 @@ import (
 type Options struct {
 	Per   string  // the unit of work; "" for shares, corrected for the composition
 	Limit float64 // the least growth, in parts of what a unit cost before, that matters: 0.03 are 3 points; 0 is [DefaultLimit]
+	// Except are patterns of functions whose cost is accepted: see package charge.
+	Except []string
 }
 
 // DefaultLimit is the growth of a function that matters where nobody says.
@@ -108,6 +111,8 @@ type Function struct {
 	Line, Blame Frame
 	// New says that no sample before has it.
 	New bool
+	// Hits are its samples now.
+	Hits float64
 
 	id id
 }
@@ -117,6 +122,7 @@ type Frame struct {
 	Function string
 	File     string
 	Line     int
+	Own      bool // of the program's own module
 }
 
 // comparing is a comparison that is being made.
@@ -138,10 +144,10 @@ func Compare(ctx context.Context, before, now *Side, o Options) (*Comparison, er
 	}
 	c := &comparing{Options: o, moves: map[id]move{}, result: &Comparison{Per: o.Per, Common: 1}}
 	var err error
-	if c.before, err = count(ctx, before); err != nil {
+	if c.before, err = count(ctx, before, o.Except); err != nil {
 		return nil, fmt.Errorf("compare releases: before: %w", err)
 	}
-	if c.now, err = count(ctx, now); err != nil {
+	if c.now, err = count(ctx, now, o.Except); err != nil {
 		return nil, fmt.Errorf("compare releases: now: %w", err)
 	}
 	c.pair()
@@ -337,7 +343,7 @@ func (c *comparing) compare(at id, tests float64) Function {
 	k, k0 := c.now.inner[at], c.before.inner[at]
 	now, before := c.now.hits(k, c.names[at]), c.before.hits(k0, c.was[at])
 	share, share0 := k/c.now.n, k0/c.before.n
-	f := Function{Name: c.names[at], New: c.before.all[at] == 0, id: at, Status: Undecided}
+	f := Function{Name: c.names[at], New: c.before.all[at] == 0, Hits: k, id: at, Status: Undecided}
 	if c.was[at] != f.Name {
 		f.Was = c.was[at]
 	}
@@ -373,5 +379,7 @@ func (c *comparing) locate(f *Function) {
 		name = f.Was
 	}
 	e := side.counter.Explain(side.query, side.counter.Key(side.query, name))
-	f.Line, f.Blame = Frame{e.Here.Function, e.Here.File, e.Here.Line}, Frame{e.Own.Function, e.Own.File, e.Own.Line}
+	f.Line, f.Blame = frame(&e.Here), frame(&e.Own)
 }
+
+func frame(f *charge.Frame) Frame { return Frame{f.Function, f.File, f.Line, f.Own} }

@@ -78,3 +78,17 @@ func TestRefactoringIsMoved(t *testing.T) {
 		}
 	}
 }
+
+// TestRegressionBesideRefactoring: each of two changes under one caller is told as what it is.
+func TestRegressionBesideRefactoring(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	before := shop().run(t, r, hour)
+	changed := shop().dearer(0.2, "main.(*Server).cart", ";main.audit").rename("main.valid", "main.isValid")
+	c := compare(t, before, changed.run(t, r, halfHour), "request")
+	if got := first(c); got != "main.audit" {
+		t.Errorf("named %q: %s", got, show(c))
+	}
+	if f := find(t, c, "main.isValid"); f.Named || f.Status == Grown {
+		t.Errorf("isValid: %s", show(c))
+	}
+}

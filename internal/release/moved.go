@@ -2,6 +2,7 @@ package release
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -72,7 +73,7 @@ func (c *comparing) move(f id, points float64, depth int) move {
 		if growth > largest || growth == largest && caller < m.caller {
 			largest, m.caller = growth, caller
 		}
-		rest := c.outside(f, caller)
+		rest := c.outside(f, caller, growth)
 		if by := (rest.volume - 1) * v.before / c.before.n; caller != none && by >= growth/2 && depth < mostClimbs {
 			// There were more calls of the caller, so the question is whether that has grown.
 			switch c.move(caller, growth, depth+1).status {
@@ -136,12 +137,12 @@ type remainder struct {
 const mixLeast, mixMost = 0.95, 1.05
 
 // outside compares what a caller costs outside a function. What all functions in it have in common,
-// within limits, is no loss: there were fewer calls. A loss is one of leaves, or of what the caller calls,
-// or of one function that is called in between.
-func (c *comparing) outside(f, caller id) remainder {
-	type hits struct{ leaf, called, all map[id]float64 }
+// within limits, is no loss: there were fewer calls. A loss is one of leaves, or of what the caller calls, if
+// it is not what others of these have gained.
+func (c *comparing) outside(f, caller id, growth float64) remainder {
+	type hits struct{ leaf, called map[id]float64 }
 	of := func(side *counted) (h hits, sum float64) {
-		h = hits{map[id]float64{}, map[id]float64{}, map[id]float64{}}
+		h = hits{map[id]float64{}, map[id]float64{}}
 		for i := range side.stacks {
 			s := &side.stacks[i]
 			inner := s.frames
@@ -159,11 +160,6 @@ func (c *comparing) outside(f, caller id) remainder {
 			sum += s.hits
 			if len(inner) > 0 {
 				h.called[inner[len(inner)-1]] += s.hits
-			}
-			for i, at := range inner {
-				if !slices.Contains(inner[:i], at) {
-					h.all[at] += s.hits
-				}
 			}
 		}
 		return h, sum
@@ -184,26 +180,58 @@ func (c *comparing) outside(f, caller id) remainder {
 	} else if sum > 30 && sum0 > 30 {
 		r.volume = c.scale.Value * sum / c.now.n * c.before.n / sum0
 	}
-	loss := func(k, k0 float64) float64 {
-		loss := mix*k0/c.before.n - c.scale.Value*k/c.now.n
-		noise := math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
-		if loss < noise { // of many functions, as many have more hits by chance as have fewer
-			return 0
+	unmatched := func(now, before map[id]float64) float64 {
+		losses, gains := []float64{}, []float64{growth}
+		all := maps.Clone(before)
+		for at := range now {
+			all[at] += 0
 		}
-		return loss
+		for at, k0 := range all {
+			k := now[at]
+			loss := mix*k0/c.before.n - c.scale.Value*k/c.now.n
+			noise := math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
+			switch { // of many functions, as many have more hits by chance as have fewer
+			case loss > noise:
+				losses = append(losses, loss)
+			case -loss > noise:
+				gains = append(gains, -loss)
+			}
+		}
+		return leftFor(gains, losses)
 	}
-	ofLeaves, ofCalled := 0.0, 0.0
-	for at, k0 := range before.leaf {
-		ofLeaves += loss(now.leaf[at], k0)
-	}
-	for at, k0 := range before.called {
-		ofCalled += loss(now.called[at], k0)
-	}
-	r.lost = max(ofLeaves, ofCalled)
-	for at, k0 := range before.all {
-		r.lost = max(r.lost, loss(now.all[at], k0))
-	}
+	r.lost = max(unmatched(now.leaf, before.leaf), unmatched(now.called, before.called))
 	return r
+}
+
+// alike is the ratio from which a gain and a loss may be of one function, which was renamed.
+const alike = 0.75
+
+// leftFor is how much of the losses may be the first of the gains. The losses that are as large as other gains
+// are taken for these, the most alike first: with two changes under one caller, each has its own.
+func leftFor(gains, losses []float64) (left float64) {
+	slices.Sort(losses)
+	slices.Sort(gains[1:])
+	for range gains {
+		best, gain, loss := alike, -1, -1
+		for g, a := range gains {
+			for l, b := range losses {
+				if ratio := min(a, b) / max(a, b); a > 0 && b > 0 && ratio > best {
+					best, gain, loss = ratio, g, l
+				}
+			}
+		}
+		if gain < 0 {
+			break
+		}
+		if gain == 0 {
+			return losses[loss]
+		}
+		gains[gain], losses[loss] = 0, 0
+	}
+	for _, loss := range losses {
+		left += loss
+	}
+	return left
 }
 
 // mostFrom is how many functions are named as those where moved cost was before.
@@ -231,8 +259,18 @@ func (c *comparing) from(f *Function) (list []string) {
 		}
 	}
 	slices.SortFunc(ids, func(a, b id) int { return cmp.Or(-cmp.Compare(lost[a], lost[b]), cmp.Compare(a, b)) })
+	for _, at := range ids { // one that is as large is the likeliest
+		if ratio := min(lost[at], f.Points.Value) / max(lost[at], f.Points.Value); ratio > alike {
+			ids = []id{at}
+			break
+		}
+	}
+	sum := 0.0
 	for _, at := range ids[:min(len(ids), mostFrom)] {
-		list = append(list, c.was[at])
+		if sum >= 0.9*f.Points.Value {
+			break
+		}
+		list, sum = append(list, c.was[at]), sum+lost[at]
 	}
 	return list
 }

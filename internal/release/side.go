@@ -68,6 +68,9 @@ func (b Build) String() string {
 	return "unknown build"
 }
 
+// SampledCPU is the CPU that a profile's samples stand for, in seconds.
+func SampledCPU(t *decode.Table) float64 { return float64(t.Count()) * float64(t.Period) * 1e-9 }
+
 // total adds the windows up.
 func (s *Side) total() (t Window) {
 	t.Work = map[string]float64{}
@@ -120,20 +123,28 @@ type counted struct {
 }
 
 // count adds up the samples of a side. Names get ids only after that, see number.
-func count(ctx context.Context, s *Side) (*counted, error) {
+func count(ctx context.Context, s *Side, except []string) (*counted, error) {
 	c := &counted{Side: s}
 	layout := charge.LayoutOf(s.Table, kinds.CPU)
 	v, ok := layout.Value(kinds.CPU, unit.Count)
 	if !ok {
 		return nil, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
 	}
-	known := charge.NewNames(pattern.NewIndex(nil))
+	patterns, numbers, err := parsed(except)
+	if err != nil {
+		return nil, err
+	}
+	known := charge.NewNames(pattern.NewIndex(patterns))
 	known.Module, known.Modules, known.Fold = s.Module, s.Modules, names.Fold
 	if err := known.Learn(ctx, s.Table); err != nil {
 		return nil, err
 	}
-	c.counter = charge.Counter{Names: known}
-	c.query = c.counter.Ask(charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1})
+	c.counter = charge.Counter{Names: known, Patterns: len(patterns)}
+	q := charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1}
+	if len(numbers) > 0 {
+		c.counter.Excepts, q.Except = [][]int32{numbers}, 0
+	}
+	c.query = c.counter.Ask(q)
 	c.counter.Open(s.Table)
 	sums := c.counter.Sums(c.query)
 	if c.counter.Full() {
@@ -141,6 +152,18 @@ func count(ctx context.Context, s *Side) (*counted, error) {
 	}
 	c.n = sums.N
 	return c, nil
+}
+
+// parsed are patterns, and their numbers.
+func parsed(texts []string) (patterns []*pattern.Pattern, numbers []int32, err error) {
+	for _, text := range texts {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		patterns, numbers = append(patterns, p), append(numbers, int32(len(numbers)))
+	}
+	return patterns, numbers, nil
 }
 
 // folded are the folded names of all functions in the samples.

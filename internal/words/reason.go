@@ -48,6 +48,8 @@ func nothing(p *phrasing, reason judge.Reason) string {
 		return "no " + p.Per + " was done in the window"
 	case judge.DurationUnknown:
 		return "the profile does not say how long it took"
+	case judge.NoRelease:
+		return reason.Why
 	case judge.NoBaseline:
 		return "there is no baseline to compare with: give one (Config.Baseline)"
 	case judge.OtherBaseline:
@@ -94,6 +96,8 @@ func numbers(p *phrasing, reason judge.Reason) string {
 		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.Growth:
 		return p.growth(reason)
+	case judge.Released:
+		return p.released(reason)
 	case judge.InBlocks:
 		return p.inBlocks(reason)
 	case judge.AbsentInBlocks:
@@ -186,6 +190,21 @@ func (p *phrasing) inBlocks(reason judge.InBlocks) string {
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
 const endless = 1e14
+
+// released is the sentence about a build and the one before.
+func (p *phrasing) released(reason judge.Released) string {
+	c, builds := reason.Of, fmt.Sprintf("%s against %s", reason.Of.Now.Build, reason.Of.Before.Build)
+	switch f := reason.Function; {
+	case f == nil && p.Class == judge.Process:
+		return c.Headline()
+	case f == nil:
+		return "no function has a notable share; " + builds
+	case p.finding.Verdict == evidence.Inconclusive:
+		return c.Sentence(f) + "; more samples will tell; " + builds
+	default:
+		return c.Sentence(f) + "; " + builds
+	}
+}
 
 // growth is the sentence about growth. For a new function it has no number.
 func (p *phrasing) growth(reason judge.Growth) string {

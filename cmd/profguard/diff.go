@@ -1,0 +1,275 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A diffBudget is a budget of growth, judged.
+type diffBudget struct {
+	Budget  string `json:"budget"`
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+}
+
+// A difference is what diff writes.
+type difference struct {
+	Version    int                 `json:"version"` // of this form
+	Overall    string              `json:"overall"`
+	Balance    string              `json:"balance"`
+	Budgets    []diffBudget        `json:"budgets"`
+	Comparison *release.Comparison `json:"comparison"`
+}
+
+// diff compares two builds.
+func diff(ctx context.Context, args []string, std streams) (int, error) {
+	s := source{streams: std}
+	work, baseWork := map[string]float64{}, map[string]float64{}
+	var files, sentences []string
+	facts := judge.Facts{}
+	f := newFlags("diff")
+	f.Func("b", "a `file` of budgets, of which those with \"grows\" are judged; may be given several times", appending(&files))
+	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points)", appending(&sentences))
+	format := f.String("o", "text", "write `text`, json, markdown (for a pull request) or github (annotations)")
+	per := f.String("per", "", "the `unit` of work to compare by (default: that which both sides know)")
+	f.Func("work", "the work that was done in NEW, as `name=count`", amounts(work))
+	f.Func("base-work", "the work that was done in OLD, as `name=count`", amounts(baseWork))
+	s.profileFlags(f, &facts)
+	args, err := parseFlags(f, args, std.out)
+	if err != nil {
+		return exitMisuse, err
+	}
+	write, ok := diffFormats[*format]
+	switch {
+	case !ok:
+		return exitMisuse, fmt.Errorf("-o: expected text, json, markdown or github, found %q", *format)
+	case len(args) == 0 || len(args) > 2:
+		return exitMisuse, fmt.Errorf("expected OLD and NEW, or a folder of references, found %d arguments", len(args))
+	}
+	if len(args) == 1 {
+		if args, err = newest(args[0]); err != nil {
+			return exitMisuse, err
+		}
+	}
+	before, err := s.side(ctx, args[0], baseWork, facts.Module)
+	if err != nil {
+		return exitMisuse, err
+	}
+	now, err := s.side(ctx, args[1], work, facts.Module)
+	if err != nil {
+		return exitMisuse, err
+	}
+	if why := otherProgram(before.Table, now.Table, facts.Module); why != "" {
+		return exitMisuse, errors.New(why)
+	}
+	unitOfWork, err := common(before, now, *per)
+	if err != nil {
+		return exitMisuse, err
+	}
+	set, err := growthBudgets(files, sentences, unitOfWork)
+	if err != nil {
+		return exitMisuse, err
+	}
+	d, status, err := judgeDiff(ctx, set, before, now, unitOfWork)
+	if err != nil {
+		return exitMisuse, err
+	}
+	return status, write(std.out, d)
+}
+
+// side is one of the two, with the work that was done in it.
+func (s *source) side(ctx context.Context, arg string, work map[string]float64, module string) (*release.Side, error) {
+	path := arg
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		list, err := references(arg)
+		if err != nil {
+			return nil, err
+		}
+		path = list[0]
+	}
+	in, err := s.read(ctx, []string{path})
+	if err != nil {
+		return nil, err
+	}
+	side, err := reference.Of(in.table)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.from, err)
+	}
+	side.Module = module
+	if len(work) > 0 { // it is of the whole profile
+		side.Windows = []release.Window{{Samples: float64(in.table.Count()), CPU: release.SampledCPU(in.table), Elapsed: float64(in.table.DurationNanos) * 1e-9, Work: work}}
+	}
+	if side.Build == (release.Build{}) {
+		side.Build.Version = filepath.Base(in.from)
+	}
+	return side, nil
+}
+
+// references are the files of a folder, the newest first.
+func references(dir string) ([]string, error) {
+	if info, err := os.Stat(filepath.Join(dir, "references")); err == nil && info.IsDir() { // DumpDir
+		dir = filepath.Join(dir, "references")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	times := map[string]int64{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && dumps.IsReferenceName(e.Name()) {
+			times[filepath.Join(dir, e.Name())] = info.ModTime().UnixNano()
+		}
+	}
+	if len(times) == 0 {
+		return nil, fmt.Errorf("%s: expected references, which a guard with a DumpDir writes as NAME.pb.gz, found none", dir)
+	}
+	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
+		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
+	}), nil
+}
+
+// newest are the two newest references of a folder, the older one first.
+func newest(dir string) ([]string, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, errors.New("expected OLD and NEW, or a folder of references, found one profile")
+	}
+	list, err := references(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) < 2:
+		return nil, fmt.Errorf("%s has one reference, %s: there is nothing to compare it with yet", dir, filepath.Base(list[0]))
+	}
+	return []string{list[1], list[0]}, nil
+}
+
+// common is the unit of work that both sides know, "" if there is none.
+func common(before, now *release.Side, per string) (string, error) {
+	was, is := before.Work(), now.Work()
+	if per != "" {
+		if !(was[per] > 0) || !(is[per] > 0) {
+			return "", fmt.Errorf("-per %s: expected how many there were on both sides, found %v in OLD (-base-work) and %v in NEW (-work)", per, was[per], is[per])
+		}
+		return per, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if is[name] > 0 && was[name] > 0 {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// growthBudgets are the budgets of growth among those that are given, or the usual one.
+func growthBudgets(files, sentences []string, per string) (budget.Set, error) {
+	if len(files)+len(sentences) == 0 {
+		usual := "no function grows above 3 points"
+		if per != "" {
+			usual += " per " + per
+		}
+		sentences = []string{usual}
+	}
+	set, err := readBudgets(files, sentences)
+	if err != nil {
+		return nil, err
+	}
+	set = slices.DeleteFunc(set, func(b budget.Budget) bool { return b.Rule != budget.RuleGrows })
+	if len(set) == 0 {
+		return nil, errors.New("expected budgets of growth, such as \"no function grows above 3 points\", found none: profguard check judges others")
+	}
+	return set, nil
+}
+
+// judgeDiff compares the sides for each budget.
+func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, per string) (d *difference, status int, err error) {
+	d = &difference{Version: 1}
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, 0, err
+	}
+	verdicts := map[evidence.Verdict]int{}
+	for i, r := range rules {
+		c, err := release.Compare(ctx, before, now, release.Options{Per: r.Per, Limit: limitOf(&r), Except: r.Except})
+		if err != nil {
+			return nil, 0, err
+		}
+		if d.Comparison == nil || d.Comparison.Per != per && r.Per == per {
+			d.Comparison = c
+		}
+		b := diffBudget{Budget: set[i].String()}
+		verdict := evidence.Inconclusive
+		switch {
+		case r.Class == judge.Each && !r.Packages && r.In == "" && len(r.Where) == 0:
+			verdict = c.Verdict()
+			b.Why = whyFunctions(c, verdict)
+		case r.Class == judge.Process && r.In == "" && len(r.Where) == 0:
+			verdict = c.ProcessVerdict(r.Limit)
+			b.Why = cmp.Or(c.Why, c.Headline())
+		default:
+			b.Why = "diff judges budgets on each function and on the process; check -base judges others"
+		}
+		verdicts[verdict]++
+		b.Verdict = words[verdict]
+		d.Budgets = append(d.Budgets, b)
+	}
+	d.Balance = d.Comparison.Balance()
+	switch {
+	case verdicts[evidence.Fail] > 0:
+		d.Overall, status = words[evidence.Fail], exitBroken
+	case verdicts[evidence.Inconclusive] > 0:
+		d.Overall, status = words[evidence.Inconclusive], exitUndecided
+	default:
+		d.Overall, status = words[evidence.Pass], exitKept
+	}
+	return d, status, nil
+}
+
+// words are the verdicts, for people.
+var words = map[evidence.Verdict]string{evidence.Pass: "kept", evidence.Fail: "broken", evidence.Inconclusive: "undecided"}
+
+// limitOf is the growth of a function that matters to a rule.
+func limitOf(r *judge.Rule) float64 {
+	if r.Class == judge.Each {
+		return r.Limit
+	}
+	return 0
+}
+
+// whyFunctions says why no function, or which one, has grown too much.
+func whyFunctions(c *release.Comparison, verdict evidence.Verdict) string {
+	if c.Why != "" {
+		return c.Why
+	}
+	more, _, _ := c.Lists()
+	if len(more) > 0 {
+		var list []string
+		for i := range more {
+			list = append(list, c.Sentence(&more[i]))
+		}
+		return strings.Join(list, "; ")
+	}
+	if verdict == evidence.Pass {
+		return "no function has"
+	}
+	for _, f := range c.Functions {
+		if f.Status == release.Undecided {
+			return fmt.Sprintf("after %s, %s may have: %s; more samples will tell", unit.Plural(int64(c.Now.Samples), "sample"), f.Name, f.Points.PointsText())
+		}
+	}
+	return "too few samples to tell"
+}

@@ -1,0 +1,167 @@
+package release
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// Lists are the functions that cost more and less, and those whose cost has moved, by how much it is.
+func (c *Comparison) Lists() (more, less, moved []Function) {
+	for _, f := range c.Functions {
+		switch {
+		case f.Named:
+			more = append(more, f)
+		case f.Status == Moved:
+			moved = append(moved, f)
+		case f.Status == Cheaper && !c.coversCheaper(f):
+			less = append(less, f)
+		}
+	}
+	byAmount := func(a, b Function) int { return cmp.Compare(math.Abs(b.Points.Value), math.Abs(a.Points.Value)) }
+	slices.SortStableFunc(less, byAmount)
+	slices.SortStableFunc(moved, byAmount)
+	return more, less, moved
+}
+
+// coversCheaper reports whether a function that costs less is where moved cost was before.
+func (c *Comparison) coversCheaper(f Function) bool {
+	return slices.ContainsFunc(c.Functions, func(other Function) bool {
+		return other.Status == Moved && slices.Contains(other.From, cmp.Or(f.Was, f.Name))
+	})
+}
+
+// Verdict judges "no function grows above" the limit of the options.
+func (c *Comparison) Verdict() evidence.Verdict {
+	if c.Why != "" {
+		return evidence.Inconclusive
+	}
+	verdict := evidence.Pass
+	for _, f := range c.Functions {
+		switch {
+		case f.Named:
+			return evidence.Fail
+		case f.Status == Undecided:
+			verdict = evidence.Inconclusive
+		}
+	}
+	return verdict
+}
+
+// ProcessVerdict judges "process grows below" a limit.
+func (c *Comparison) ProcessVerdict(limit float64) evidence.Verdict {
+	switch {
+	case c.Why != "" || !c.Known:
+		return evidence.Inconclusive
+	case c.Process.Low > limit:
+		return evidence.Fail
+	case c.Process.High < evidence.Zone*limit:
+		return evidence.Pass
+	}
+	return evidence.Inconclusive
+}
+
+// Balance says in a line what the build costs, and where that is.
+func (c *Comparison) Balance() string {
+	if c.Why != "" {
+		return fmt.Sprintf("%s against %s: %s", c.Now.Build, c.Before.Build, c.Why)
+	}
+	var b strings.Builder
+	b.WriteString(c.Headline())
+	more, less, moved := c.Lists()
+	for _, list := range []struct {
+		name      string
+		functions []Function
+	}{{"more", more}, {"less", less}, {"moved", moved}} {
+		if len(list.functions) == 0 {
+			continue
+		}
+		var texts []string
+		for _, f := range list.functions[:min(len(list.functions), mostListed)] {
+			texts = append(texts, f.Short())
+		}
+		if n := len(list.functions) - mostListed; n > 0 {
+			texts = append(texts, fmt.Sprintf("and %d more", n))
+		}
+		fmt.Fprintf(&b, "; %s: %s", list.name, strings.Join(texts, ", "))
+	}
+	return b.String()
+}
+
+// mostListed is how many functions of a list are in a line.
+const mostListed = 3
+
+// Headline says what the build costs.
+func (c *Comparison) Headline() string {
+	samples := fmt.Sprintf("after %s", unit.Plural(int64(c.Now.Samples), "sample"))
+	if !c.Known {
+		return fmt.Sprintf("%s is compared with %s by shares, %s (%.0f before)", c.Now.Build, c.Before.Build, samples, c.Before.Samples)
+	}
+	samples += fmt.Sprintf(" and %.0f units of %q", c.Now.Work, c.Per)
+	if c.Per != "" && unit.IsName(c.Per) {
+		samples = fmt.Sprintf("after %s and %s", unit.Plural(int64(c.Now.Samples), "sample"), unit.Plural(int64(c.Now.Work), c.Per))
+	}
+	return fmt.Sprintf("%s %s CPU per %s than %s (%s), %s", c.Now.Build, costs(c.Process.Value), c.Per, c.Before.Build, c.Process.Percent(), samples)
+}
+
+// costs is "costs 3.1% more".
+func costs(growth float64) string {
+	if growth < 0 {
+		return fmt.Sprintf("costs %.1f%% less", -100*growth)
+	}
+	return fmt.Sprintf("costs %.1f%% more", 100*growth)
+}
+
+// Percent are the bounds in percent: "+2.4% to +3.9%".
+func (g Growth) Percent() string {
+	high := fmt.Sprintf("%+.1f%%", 100*g.High)
+	if g.High > 10 {
+		high = "any amount"
+	}
+	return fmt.Sprintf("%+.1f%% to %s", 100*g.Low, high)
+}
+
+// PointsText is a growth in points, with its bounds: "+24 points (+17 to +31)".
+func (g Growth) PointsText() string {
+	return fmt.Sprintf("%+.1f points (%+.1f to %+.1f)", 100*g.Value, 100*g.Low, 100*g.High)
+}
+
+// Short is the function and its growth.
+func (f *Function) Short() string {
+	text := fmt.Sprintf("%s %+.1f points", f.Name, 100*f.Points.Value)
+	switch {
+	case f.Status == Moved && len(f.From) > 0:
+		text += " from " + strings.Join(f.From, ", ")
+	case f.New:
+		text += " (new)"
+	case f.Was != "":
+		text += fmt.Sprintf(" (was %s)", f.Was)
+	}
+	return text
+}
+
+// Amount prints what a function costs.
+func (c *Comparison) Amount(cost float64) string {
+	if c.Per == "" {
+		return unit.Format(cost, unit.Share)
+	}
+	return unit.Format(cost, unit.Time)
+}
+
+// Sentence says what a function costs now and did before: "main.valid costs 1.9 ms a request, 0.4 ms
+// before: +24 points (+17 to +31)".
+func (c *Comparison) Sentence(f *Function) string {
+	before, per := c.Amount(f.Before), ""
+	if c.Per != "" {
+		per = " a " + c.Per
+	}
+	if f.New {
+		before = "nothing"
+	}
+	return fmt.Sprintf("%s costs %s%s, %s before: %s", f.Name, c.Amount(f.Now), per, before, f.Points.PointsText())
+}
