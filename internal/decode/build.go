@@ -16,40 +16,6 @@ type builder struct {
 	refused     error   // the first name that was
 }
 
-// table decodes raw, which must take no more memory than is left.
-func (b *builder) table(raw []byte, left int64) (*Table, error) {
-	if len(raw) == 0 {
-		return nil, malformed("it is empty")
-	}
-	if len(raw) > maxRaw {
-		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), maxRaw}
-	}
-	b.memory = memory(left)
-	c, err := scan(raw)
-	if err != nil {
-		return nil, err
-	}
-	if c.samples > maxSamples {
-		return nil, &LimitError{"samples", int64(c.samples), maxSamples}
-	}
-	if c.samples > 0 && c.types == 0 {
-		return nil, malformed("it has samples but no sample types")
-	}
-	if c.strings == 0 {
-		return nil, malformed("it has no string table")
-	}
-	names := min(c.strings, 2*(c.functions+c.types+1)+c.mappings) // a name and a file, a type and a unit
-	if err := b.memory.reserve(c.bytes() + int64(names)*nameBytes); err != nil {
-		return nil, err
-	}
-	b.reset(c)
-	b.t.text, b.t.Symbols = raw, b.t.Symbols.next(names, len(raw))
-	if err := b.walk(raw); err != nil {
-		return nil, err
-	}
-	return &b.t, nil
-}
-
 // bytes is what the tables of a profile take; names come on top. The numbers
 // are the sizes of the elements of the slices that reset makes.
 func (c counts) bytes() int64 {

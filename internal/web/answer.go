@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -109,4 +110,15 @@ func within(w http.ResponseWriter, r *http.Request, work time.Duration) bool {
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(work + readTimeOf(r)))
 	timeout := timeoutOf(r)
 	return err == nil || timeout == 0 || work < timeout
+}
+
+// page sends the page.
+func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
+	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static), func() {})
+}
+
+func (h *Handler) text(w http.ResponseWriter, r *http.Request, text func() string) {
+	h.light.use(w, busyLight, func(release func()) {
+		send(w, r, "text/plain; charset=utf-8", strings.NewReader(text()), release)
+	})
 }

@@ -15,25 +15,20 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -88,92 +83,6 @@ const (
 	busyHeavy = "too many answers with profiles or dumps are under way"
 )
 
-// ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
-// the host.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	failed := recovered(func() { h.serve(w, r) })
-	if failed == nil {
-		return
-	}
-	h.Panicked()
-	// The panic may be that of the writer, which then panics again.
-	_ = recovered(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: %v", failed)) })
-}
-
-// recovered runs f and returns its panic. [http.ErrAbortHandler] goes on to the
-// server: the host's ResponseWriter uses it to give up an answer.
-func recovered(f func()) error {
-	err := foreign.Recovered(func() error { f(); return nil })
-	if errors.Is(err, http.ErrAbortHandler) {
-		panic(http.ErrAbortHandler)
-	}
-	return err
-}
-
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Content-Security-Policy", h.policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Cache-Control", "no-store")
-
-	name, slashless := route(r)
-	parts := strings.Split(name, "/")
-	isDump := parts[0] == "dumps"
-	html := name == "" || isDump && len(parts) == 2 // a page, which links may lead to
-	if why := h.refuses(r, html); why != "" {
-		refuse(w, http.StatusForbidden, why)
-		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead { // net/http sends no body for HEAD
-		header.Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf("expected GET or HEAD, found %.20q", r.Method))
-		return
-	}
-	within(w, r, 0)
-	switch {
-	case slashless != "":
-		header.Set("Location", url.PathEscape(path.Base(slashless))+"/") // relative links need the slash
-		w.WriteHeader(http.StatusMovedPermanently)
-	case name == "":
-		h.page(w, r)
-	case name == "status.json":
-		h.light.use(w, busyLight, func(release func()) { sendJSON(w, r, h.Status(), release) })
-	case name == "status.txt", name == "dumps/status.txt": // the page of a dump has the same link
-		h.text(w, r, h.Text)
-	case name == "budgets":
-		h.text(w, r, h.Budgets)
-	case name == "dumps.json":
-		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
-	case name == "profile", name == "flame.json":
-		h.profile(w, r, name == "flame.json")
-	case isDump && len(parts) == 2:
-		h.dumpPage(w, r, parts[1])
-	case isDump && len(parts) == 3:
-		h.heavy.use(w, busyHeavy, func(release func()) { h.dumpFile(w, r, parts[1], parts[2], release) })
-	default:
-		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted (in most routers behind http.StripPrefix, without the slash at the end of the prefix)")
-	}
-}
-
-// route returns the path of a request within the handler, "" for the first page. If the
-// handler was mounted without StripPrefix, the prefix is in the pattern that matched. slashless
-// is the path of a request for the handler's root without the slash at its end.
-func route(r *http.Request) (name, slashless string) {
-	name = r.URL.Path
-	if i := strings.IndexByte(r.Pattern, '/'); i >= 0 && strings.HasSuffix(r.Pattern, "/") {
-		name = strings.TrimPrefix(name, r.Pattern[i:])
-	}
-	if r.URL.Path == "" { // StripPrefix has removed everything
-		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && !strings.HasSuffix(u.Path, "/") {
-			slashless = u.Path
-		}
-	}
-	return strings.TrimPrefix(name, "/"), slashless
-}
-
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Del("Content-Disposition")
@@ -205,17 +114,6 @@ func policy() string {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// page sends the page.
-func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
-	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static), func() {})
-}
-
-func (h *Handler) text(w http.ResponseWriter, r *http.Request, text func() string) {
-	h.light.use(w, busyLight, func(release func()) {
-		send(w, r, "text/plain; charset=utf-8", strings.NewReader(text()), release)
-	})
 }
 
 // privateSuffixes are the domains that have no public names below them (RFC 6761, 6762, 8375,
