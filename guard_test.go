@@ -187,13 +187,20 @@ func TestReadmeExports(t *testing.T) {
 
 // TestReadmeCommands: the README's commands exist, and CI runs the tests as CONTRIBUTING says.
 func TestReadmeCommands(t *testing.T) {
-	commands := regexp.MustCompile(`(?m)^go run `+module+`/(\S+)@latest`).FindAllStringSubmatch(read(t, "README.md"), -1)
-	if len(commands) < 3 {
-		t.Errorf("expected at least 3 commands in README.md, found %q", commands)
+	readme, help := read(t, "README.md"), read(t, "cmd/profguard/main.go")
+	programs := regexp.MustCompile(`(?m)^go (?:run|install) `+module+`/(\S+)@latest`).FindAllStringSubmatch(readme, -1)
+	commands := regexp.MustCompile(`(?m)^profguard \w+ .*#`).FindAllString(readme, -1)
+	if len(programs) < 2 || len(commands) < 3 {
+		t.Errorf("expected at least 2 programs and 3 commands in README.md, found %q and %q", programs, commands)
 	}
-	for _, m := range commands {
+	for _, m := range programs {
 		if out, err := exec.Command("go", "list", "./"+m[1]).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", m[0], err, out)
+		}
+	}
+	for _, command := range commands {
+		if words := strings.Fields(command); !strings.Contains(help, "\n  profguard "+words[1]+" ") {
+			t.Errorf("expected profguard %s in the command's help, as README.md has it", words[1])
 		}
 	}
 	const tests = "go run ./internal/testall"
