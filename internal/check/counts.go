@@ -29,16 +29,15 @@ import (
 // is known only if the process rests in the pauses.
 const (
 	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
-	// updates the CPU time of threads on other cores only every few milliseconds (cpuTick).
+	// updates the CPU time of threads on other cores only every few milliseconds.
 	batchTime = 50 * time.Millisecond
-	cpuTick   = 2 * time.Millisecond
 
 	// pauseMost is the longest pause on a machine that is not busy.
 	pauseMost = 10 * time.Millisecond
 
 	// fewBatches are enough if nothing is near a limit. Budgets are judged again after each
-	// doubling. From manyBatches on, an upper bound within the zone passes.
-	fewBatches, manyBatches, mostBatches = 3, 24, 192
+	// doubling.
+	fewBatches, mostBatches = 3, 192
 
 	// othersRate and othersShare are limits on what is used in the pauses: CPU in cores, and
 	// anything as a share of that in the batches. Above both, the process does not rest.
@@ -263,48 +262,26 @@ func quantityOf(r judge.Rule) int {
 
 func isCPU(r judge.Rule) bool { return quantityOf(r) == cpuSeconds }
 
-// judge judges a rule by the batches. An upper bound within the limit passes, and so does one within
-// the zone if no other code runs, after many batches or at the last look. At the last look a mean
-// within the limit passes too.
+// judge judges a rule by the batches.
 func (b *batches) judge(r judge.Rule, last bool) outcome {
 	q := quantityOf(r)
-	var all, calls evidence.Mean
+	_, took := b.used(q)
+	of := judge.Batches{Tail: b.tail[q], Others: b.idle(q) * took, Alone: b.rests(q)}
 	for _, x := range b.list {
 		n := x.units[r.Per]
 		if r.Per == "" {
 			n = x.took // cores
 		}
-		all.Add(x.used[q]+x.idle[q], n)
-		calls.Add(x.used[q], n)
+		of.List = append(of.List, judge.Batch{Used: x.used[q], Idle: x.idle[q], Units: n})
 	}
-	switch {
-	case len(b.list) < 2:
-		return outcome{Finding: judge.Finding{Samples: int64(len(b.list)), Reason: judge.FewBatches{}}}
-	case all.Units() <= 0:
-		return outcome{cause: mistake, Finding: judge.Finding{Reason: judge.NoUnit{}}}
+	o := outcome{Finding: r.CountBatches(of, last)}
+	switch o.Reason.(type) {
+	case judge.NoUnit:
+		o.cause = mistake
+	case judge.BesideOthers:
+		o.cause = unknown
 	}
-	tick := 0.0
-	if q == cpuSeconds {
-		tick = cpuTick.Seconds()
-	}
-	_, took := b.used(q)
-	tail, others := b.tail[q]/all.Units(), b.idle(q)*took/all.Units()
-	low, _ := calls.Bounds(evidence.FailAlpha, tick)
-	_, high := all.Bounds(evidence.PassAlpha, tick)
-	f := judge.Finding{Value: all.Value() + tail, Low: max(0, low-others), High: high + tail, Samples: int64(len(b.list)), Reason: judge.Counted{}}
-	alone := b.rests(q)
-	switch {
-	case alone && low-others > r.Limit:
-		f.Verdict = evidence.Fail
-	case f.High <= r.Limit, last && f.Value <= r.Limit, alone && f.High < evidence.Zone*r.Limit && (last || len(b.list) >= manyBatches):
-		f.Verdict = evidence.Pass
-	case alone:
-		f.Reason = judge.Unsteady{Of: f.Reason}
-	default:
-		f.Reason = judge.BesideOthers{Of: f.Reason}
-		return outcome{Finding: f, cause: unknown}
-	}
-	return outcome{Finding: f}
+	return o
 }
 
 // showTime is how long work is sampled to find the offenders of a process that is over its

@@ -2,7 +2,6 @@ package check
 
 import (
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -12,10 +11,6 @@ import (
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
-
-// leastLevels is the number of levels that the exact test of Mann and Kendall needs. With
-// mostLevels it finds growth that is no larger than what the figure varies by.
-const leastLevels, mostLevels = 10, 15
 
 // levelOf is the number of goroutines, or the size of the heap, that is left between calls.
 func (r *run) levelOf(subject string) float64 {
@@ -36,7 +31,7 @@ func (r *run) judgeLevels() {
 	calls := r.pace()
 	series := make([][]float64, len(r.set))
 	var before *decode.Totals // of the heap, at the first level
-	for n := 0; n < mostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
+	for n := 0; n < judge.MostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < judge.LeastLevels && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}
@@ -48,7 +43,7 @@ func (r *run) judgeLevels() {
 		}
 	}
 	for _, i := range r.plan.steady {
-		r.outcomes[i] = outcome{Finding: judgeSteady(r.rules[i], series[i], calls)}
+		r.outcomes[i] = outcome{Finding: r.rules[i].Levels(series[i], calls)}
 		r.nameGrown(i, before)
 	}
 }
@@ -66,31 +61,6 @@ func (r *run) nameGrown(i int, before *decode.Totals) {
 	if len(p.Samples) > 0 { // or else there are no offenders
 		r.name(i, p, r.facts(kind, 0, nil))
 	}
-}
-
-// judgeSteady judges a rule by the levels: it fails if they rise beyond chance, or are all
-// above a limit.
-func judgeSteady(r judge.Rule, xs []float64, calls int64) judge.Finding {
-	n := len(xs)
-	f := judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastLevels}}
-	if n < leastLevels {
-		return f
-	}
-	// The least growth from level to level that counts. Less than a goroutine in two levels,
-	// or less than two spans of small objects, comes from other code.
-	least := 0.5
-	if r.Subject == "heap" {
-		least = 16 << 10
-	}
-	f.Value, f.Low, f.High = xs[n-1], xs[n-1], xs[n-1]
-	rise, rises := evidence.Trend(xs, least)
-	lowest := slices.Min(xs)
-	f.Reason = judge.Levels{First: xs[0], Least: lowest, Rise: rise, Calls: calls}
-	f.Verdict = evidence.Pass
-	if r.Limit > 0 && lowest > r.Limit || rises {
-		f.Verdict = evidence.Fail
-	}
-	return f
 }
 
 // liveHeap is the heap after two collections: some objects with finalizers or in pools are

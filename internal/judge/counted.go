@@ -104,3 +104,63 @@ func (r *Rule) Count(last Finding, u Usage, figures map[string]float64, period t
 	}
 	return f, true, again
 }
+
+// Batches are what a test's work uses of what a rule is about, in batches of calls. A batch lasts
+// until the goroutines that its calls have started have ended, and a pause follows.
+type Batches struct {
+	List   []Batch
+	Tail   float64 // used between the batches and after the last one
+	Others float64 // what others use in as much time as the batches took, as the pauses show
+	Alone  bool    // that is so little that what is used in the batches is work's
+}
+
+// A Batch is what was used in a batch, and idly in the pause after it. Units are the units of work in
+// it, or its seconds for a rule about cores.
+type Batch struct{ Used, Idle, Units float64 }
+
+const (
+	// cpuTick is how late the kernel updates the CPU time of threads on other cores.
+	cpuTick = 2 * time.Millisecond
+
+	// From manyBatches on, an upper bound within the zone passes.
+	manyBatches = 24
+)
+
+// CountBatches judges a rule that is judged by counters in a test. An upper bound within the limit
+// passes, and so does one within the zone if the process rests, after many batches or at the last
+// look. At the last look a mean within the limit passes too. Others can only add to what is used: a
+// failure takes a process that rests.
+func (r *Rule) CountBatches(b Batches, last bool) Finding {
+	var all, calls evidence.Mean
+	for _, x := range b.List {
+		all.Add(x.Used+x.Idle, x.Units)
+		calls.Add(x.Used, x.Units)
+	}
+	f := Finding{Samples: int64(len(b.List))}
+	switch {
+	case len(b.List) < 2:
+		f.Reason = FewBatches{}
+		return f
+	case all.Units() <= 0:
+		return Finding{Reason: NoUnit{}}
+	}
+	tick := 0.0
+	if r.Kind == kinds.CPU {
+		tick = cpuTick.Seconds()
+	}
+	low, _ := calls.Bounds(evidence.FailAlpha, tick)
+	_, high := all.Bounds(evidence.PassAlpha, tick)
+	low, high = low-b.Others/all.Units(), high+b.Tail/all.Units()
+	f.Value, f.Low, f.High, f.Reason = all.Value()+b.Tail/all.Units(), max(0, low), high, Counted{}
+	switch {
+	case b.Alone && low > r.Limit:
+		f.Verdict = evidence.Fail
+	case high <= r.Limit, last && f.Value <= r.Limit, b.Alone && high < evidence.Zone*r.Limit && (last || len(b.List) >= manyBatches):
+		f.Verdict = evidence.Pass
+	case b.Alone:
+		f.Reason = Unsteady{Of: f.Reason}
+	default:
+		f.Reason = BesideOthers{Of: f.Reason}
+	}
+	return f
+}

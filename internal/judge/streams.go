@@ -16,8 +16,8 @@ type record struct {
 	Kept     time.Duration
 
 	streams
-	clean  clean            // since the last hit of an "absent" budget
-	steady *evidence.Steady // of a figure
+	clean clean            // since the last hit of an "absent" budget
+	hours *evidence.Steady // of a figure
 }
 
 // with is the finding on a window with what all windows prove.
