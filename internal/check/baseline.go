@@ -40,12 +40,12 @@ func (r *run) loadBaseline() (problem string) {
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
-	r.base, r.baseWork = base, r.reference.Work()
+	work := r.reference.Work()
 	if made := toolchain(r.reference.Build); made != "" && made != toolchain(reference.ThisBuild()) {
 		r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it if its numbers surprise you", path, made, toolchain(reference.ThisBuild())))
 	}
 	for _, grows := range rules {
-		if per := grows.Per; per != "" && !(r.baseWork[per] > 0) {
+		if per := grows.Per; per != "" && !(work[per] > 0) {
 			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, per, refresh)
 		}
 	}

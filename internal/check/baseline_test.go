@@ -31,9 +31,9 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r := &run{Config: Config{BaselineFile: path}, rules: rulesOf(t, budget.Must("process grows below 10% per call"))}
-		if problem := r.loadBaseline(); problem != "" || r.baseWork["call"] != 100 {
-			t.Errorf("%s: %q, %v", test.name, problem, r.baseWork)
+		r := &run{Config: Config{BaselineFile: path}, budgets: budgets{rules: rulesOf(t, budget.Must("process grows below 10% per call"))}}
+		if problem := r.loadBaseline(); problem != "" || r.reference.Work()["call"] != 100 {
+			t.Errorf("%s: %q, %v", test.name, problem, r.reference.Work())
 		}
 		if notes := strings.Join(r.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
 			t.Errorf("%s: the notes are %q, want one with %q", test.name, notes, test.note)
@@ -109,7 +109,7 @@ func TestBaselineUnits(t *testing.T) {
 		t.Fatal(problem)
 	}
 	r.rules = rulesOf(t, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled))
-	if problem := r.loadBaseline(); problem != "" || r.baseWork["gb"] != 0.4 || r.baseWork[labelled] != 12 || r.baseWork["call"] != calls || calls <= 0 {
-		t.Errorf("%q, %v of %v calls", problem, r.baseWork, calls)
+	if problem := r.loadBaseline(); problem != "" || r.reference.Work()["gb"] != 0.4 || r.reference.Work()[labelled] != 12 || r.reference.Work()["call"] != calls || calls <= 0 {
+		t.Errorf("%q, %v of %v calls", problem, r.reference.Work(), calls)
 	}
 }

@@ -376,7 +376,7 @@ func TestCheckLetsTheLastCallReturn(t *testing.T) {
 // The last call has time to return however late it is, up to the deadline of the test.
 func TestGrace(t *testing.T) {
 	now := time.Now()
-	r := &run{t: &fakeTB{}, begun: now.Add(-time.Minute), latest: now, usual: time.Second}
+	r := &run{harness: harness{t: &fakeTB{}}, subject: subject{usual: time.Second}}
 	if got := r.grace(); got != 3*time.Second {
 		t.Errorf("%v when time is up", got)
 	}

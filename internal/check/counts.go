@@ -13,7 +13,6 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -28,58 +27,14 @@ import (
 // code can only add to that: if it is below a limit, the limit is kept. That a limit is exceeded
 // is known only if the process rests in the pauses.
 const (
-	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
-	// updates the CPU time of threads on other cores only every few milliseconds.
-	batchTime = 50 * time.Millisecond
-
-	// pauseMost is the longest pause on a machine that is not busy.
-	pauseMost = 10 * time.Millisecond
-
 	// fewBatches are enough if nothing is near a limit. Budgets are judged again after each
 	// doubling.
 	fewBatches, mostBatches = 3, 192
 
-	// othersRate and othersShare are limits on what is used in the pauses: CPU in cores, and
-	// anything as a share of that in the batches. Above both, the process does not rest.
-	othersRate, othersShare = 0.05, 0.1
-
-	// Goroutines that do not end in waitTime, while the process rests, wait for something. All
-	// of them, and finalizers, have drainTime to come to an end.
-	waitTime, drainTime = 50 * time.Millisecond, time.Second
+	// othersShare is a limit on what is used in the pauses, as a share of that in the batches. Above it,
+	// and for CPU above othersRate too, the process does not rest.
+	othersShare = 0.1
 )
-
-// The quantities that are counted. A usage is the amount of each until now.
-const (
-	cpuSeconds = iota
-	allocBytes
-	allocCounts
-)
-
-type usage [3]float64
-
-// usage reads the counters, without allocations of its own.
-func (r *run) usage() usage {
-	runtime.ReadMemStats(&r.mem)
-	return usage{process.ProcessCPU().Seconds(), float64(r.mem.TotalAlloc), float64(r.mem.Mallocs)}
-}
-
-func (u usage) since(earlier usage) usage {
-	for q := range u {
-		u[q] -= earlier[q]
-	}
-	return u
-}
-
-// beyond adds what was used beyond what the check itself uses at most.
-func (u *usage) beyond(used, ours usage) {
-	for q := range u {
-		u[q] += max(0, used[q]-ours[q]-reading[q])
-	}
-}
-
-// reading is the most that the check itself uses from one reading to the next. A collection or a
-// look at the goroutines takes more.
-var reading = usage{0.001, 64 << 10, 1000}
 
 // A batch is the usage of the process during some calls and until their goroutines have ended, and
 // in the pause after them.
@@ -91,6 +46,7 @@ type batch struct {
 
 // batches is what was counted.
 type batches struct {
+	each int64 // the number of calls in the next one
 	list []batch
 	tail usage // after the last one, and between readings
 	end  usage // the last reading
@@ -110,8 +66,8 @@ func (r *run) count() {
 	collected := r.usage()
 	work.AtWork(r.id)
 	r.collect, r.look = collected.since(before), r.usage().since(collected)
-	r.each = r.pace()
-	b := batches{end: r.usage()}
+	b := batches{each: r.pace()}
+	b.end = r.usage()
 	sampled := func(i int) bool { // on a busy machine others may get no core in the pauses
 		return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
 	}
@@ -123,7 +79,7 @@ func (r *run) count() {
 		if !ok {
 			break
 		}
-		r.each = repaced(r.each, x.took)
+		b.each = repaced(b.each, x.took)
 		if b.list = append(b.list, x); len(b.list) < next {
 			continue
 		}
@@ -147,7 +103,7 @@ func (r *run) count() {
 		}
 		r.outcomes[i] = o
 		if o.Verdict == evidence.Fail && !r.worker.Busy {
-			r.nameUsers(i)
+			r.nameUsers(i, b.each)
 		}
 	}
 }
@@ -163,7 +119,7 @@ func (r *run) batch(all *batches) (b batch, ok bool) {
 	u0 := r.usage()
 	all.tail.beyond(u0.since(all.end), usage{})
 	r.limitGoroutines()
-	if !r.calls(r.each) {
+	if !r.calls(all.each) {
 		return b, false
 	}
 	took := r.settled(goroutines).Sub(start)
@@ -180,28 +136,6 @@ func (r *run) batch(all *batches) (b batch, ok bool) {
 	b.paused, all.end = time.Since(pause).Seconds(), u2
 	b.used, b.idle = u1.since(u0), u2.since(u1b)
 	return b, true
-}
-
-// settled waits until there are no more goroutines than before some calls, or the others wait for
-// something. It returns the time when the last one ended or used CPU.
-func (r *run) settled(before int) (last time.Time) {
-	start := time.Now()
-	last = start
-	cpu, looked := process.ProcessCPU(), start
-	for least := runtime.NumGoroutine(); least > before && time.Since(last) < waitTime && time.Since(start) < drainTime; {
-		time.Sleep(time.Millisecond)
-		if n := runtime.NumGoroutine(); n < least {
-			least, last = n, time.Now()
-		}
-		if d := time.Since(looked); d > pauseMost {
-			now := process.ProcessCPU()
-			if (now - cpu).Seconds() > othersRate*d.Seconds() {
-				last = time.Now()
-			}
-			cpu, looked = now, time.Now()
-		}
-	}
-	return last
 }
 
 // drain counts what the process uses after the last batch until it rests. Finalizers are run after
@@ -250,18 +184,6 @@ func (b *batches) rests(q int) bool {
 	return b.idle(q) <= most
 }
 
-func quantityOf(r judge.Rule) int {
-	switch r.Dimension {
-	case unit.Bytes:
-		return allocBytes
-	case unit.Count:
-		return allocCounts
-	}
-	return cpuSeconds
-}
-
-func isCPU(r judge.Rule) bool { return quantityOf(r) == cpuSeconds }
-
 // judge judges a rule by the batches.
 func (b *batches) judge(r judge.Rule, last bool) outcome {
 	q := quantityOf(r)
@@ -290,13 +212,13 @@ const showTime = time.Second
 
 // nameUsers samples work for the offenders of a budget on the process that has failed. No call
 // of work may still be running.
-func (r *run) nameUsers(i int) {
+func (r *run) nameUsers(i int, calls int64) {
 	ctx, cancel := context.WithTimeout(r.parent(), showTime)
 	defer cancel()
 	show := func() { // in batches, or work that starts goroutines and returns would start ever more
 		for ctx.Err() == nil {
 			before := runtime.NumGoroutine()
-			if !r.calls(r.each) {
+			if !r.calls(calls) {
 				return
 			}
 			r.settled(before)

@@ -1,19 +1,15 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -38,107 +34,12 @@ const (
 	leastTime = 2 * time.Second
 )
 
-// A span is some time, with the sum of its profiles and the amount of work in it.
-type span struct {
-	sum     *decode.Merger // nil without a profile
-	elapsed time.Duration
-	work    map[string]float64 // by unit
-}
-
-// add adds a profile, with the names of d.
-func (s *span) add(d *decode.Decoder, t *decode.Table, elapsed time.Duration, work map[string]float64) error {
-	if s.sum == nil {
-		s.sum, s.work = d.Merger(), map[string]float64{}
-	}
-	s.elapsed += elapsed
-	for unit, n := range work {
-		s.work[unit] += n
-	}
-	return s.sum.Add(t)
-}
-
-// A cpuPhase collects the CPU profile of work, and judges it block by block.
-type cpuPhase struct {
-	blocks  *judge.Blocks
-	decoder decode.Decoder
-	cover   coverage // of the good windows
-
-	group   span              // the windows of the next block
-	all     span              // the blocks, with only the samples of work
-	windows reference.Windows // the same blocks
-	last    work.Done
-
-	loop   int64  // samples of the loop that calls work
-	lost   string // why a window could not be used
-	broken error
-
-	unlabelled unlabelled
-	relabelled int64 // of these, samples of work itself, which has replaced the label
-}
-
 func (r *run) newCPUPhase() *cpuPhase {
 	blocks := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
 	return &cpuPhase{blocks: blocks, last: r.done(), unlabelled: unlabelled{}}
-}
-
-// repeatWork repeats work until the budgets that are judged over time are decided, and for at
-// least a block: the goroutines and memory that a single call leaves may be an exception.
-func (r *run) repeatWork(back bool) (problem string) {
-	others := r.newKindsPhase()
-	if back {
-		r.worker.Order(0)
-	}
-	start := time.Now()
-	goesOn := func() bool {
-		if !back && r.worker.Wait(0) {
-			back, r.usual = true, time.Since(r.begun)
-			r.worker.Order(0)
-		}
-		if len(r.plan.goroutines) > 0 {
-			r.peak = work.Most(r.peak, r.id)
-		}
-		others.look(r, time.Since(start), false)
-		if back && r.worker.Busy && r.worker.Wait(0) && !r.resume() {
-			return false
-		}
-		switch {
-		case r.worker.IsOver(), anyFailed(r.outcomes):
-			return false
-		case !time.Now().Before(r.ends):
-			return r.cpu != nil && r.cpu.open(r, true) > 0 && r.goOn()
-		case r.cpu == nil:
-		case r.cpu.blocks.Failed():
-			return false
-		case r.cpu.open(r, false) > 0, r.Update && r.cpu.blocks.Samples() < r.baseline && !r.cpu.useless(r):
-			return true
-		}
-		return len(r.plan.figures)+len(r.plan.states)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
-	}
-	if len(r.plan.cpu) > 0 || r.Update {
-		r.cpu = r.newCPUPhase()
-		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
-		defer cancel()
-		profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
-			r.cpu.add(r, w)
-			return goesOn()
-		})
-		if r.worker.IsOver() {
-			return ""
-		}
-		if err := r.cpu.results(r); err != nil {
-			return err.Error()
-		}
-		r.cpu.attribute(r)
-	} else {
-		for more := true; more; more = goesOn() {
-			time.Sleep(block)
-		}
-	}
-	others.look(r, time.Since(start), true)
-	return ""
 }
 
 // open counts the budgets that have no verdict yet, or would have none if time is up (last), and
@@ -160,19 +61,6 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 
 func (c *cpuPhase) useless(r *run) bool {
 	return c.broken != nil || c.hasLostLabel() || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
-}
-
-// tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
-// itself. Samples do not tell such short work from the loop around it exactly enough for
-// shares.
-func (c *cpuPhase) tooSmall() bool {
-	both := float64(c.loop + c.blocks.Samples())
-	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > 0.5
-}
-
-// isShare reports whether a rule limits a share of the profile, or the growth of one.
-func isShare(r judge.Rule) bool {
-	return r.Test == judge.Limited && r.Dimension == unit.Share || r.Dimension == unit.Points
 }
 
 func (c *cpuPhase) add(r *run, w profiler.Window) {

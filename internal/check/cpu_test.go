@@ -66,7 +66,7 @@ const replayedWork = checkPackage + ".calledWork"
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", calledWork), id: "ours", outcomes: unreached(len(set)), judged: map[string]*decode.Table{}}
+	r := &run{budgets: budgets{set: set, rules: rulesOf(t, set)}, subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}, findings: unreached(len(set))}
 	t.Cleanup(func() { r.worker.Stop(0, 0) })
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
@@ -92,7 +92,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		"runtime below 20%") // interrupts are no work of the runtime
 	blocks := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	c := &cpuPhase{blocks: blocks, unlabelled: unlabelled{}}
-	r := &run{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}
+	r := &run{subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
 	ours := labelledProfile("ours", 5,

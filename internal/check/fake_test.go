@@ -124,7 +124,7 @@ func (c checked) verdict() string {
 		return "skipped"
 	case !c.Failed():
 		return "pass"
-	case anyFailed(c.run.outcomes):
+	case c.run.anyFailed():
 		return "fail"
 	}
 	return "open"

@@ -9,7 +9,6 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -31,24 +30,6 @@ func (r *run) newKindsPhase() *kindsPhase {
 		k.before[kind] = work.Totals(cumulative(kind))
 	}
 	return k
-}
-
-// byKind are the indices of budgets by their kinds of profile.
-func (r *run) byKind(indices []int) map[string][]int {
-	of := map[string][]int{}
-	for _, i := range indices {
-		kind := r.rules[i].Kind
-		of[kind] = append(of[kind], i)
-	}
-	return of
-}
-
-// cumulative takes a profile of everything since the process started.
-func cumulative(kind string) *decode.Table {
-	if kinds.Of(kind).Sampling == kinds.Memory {
-		process.Force(1) // the profile is as of the last collection
-	}
-	return work.Take(kind)
 }
 
 func (k *kindsPhase) open(r *run) []int {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -192,7 +191,7 @@ func TestCheckGCOfSleep(t *testing.T) {
 
 // What -mutexprofile and -blockprofile have set is left alone.
 func TestRecords(t *testing.T) {
-	r := &run{rules: rulesOf(t, budget.Must("no function above 1ms per call of mutex"))}
+	r := &run{budgets: budgets{rules: rulesOf(t, budget.Must("no function above 1ms per call of mutex"))}}
 	r.plan, _ = planOf(nil, r.rules, Config{})
 	if !r.records("mutex") || r.records("block") {
 		t.Errorf("records mutex %t, block %t", r.records("mutex"), r.records("block"))
@@ -206,12 +205,12 @@ func TestRecords(t *testing.T) {
 // condition does not hold, or is not known to, nothing was judged.
 func TestNoContention(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // so that gc is not known
-	r := &run{set: budget.Must("check.burnGuilty below 1ms per call of mutex", "check.burnGuilty absent of mutex",
-		"check.burnGuilty below 1ms per call of mutex when process above 900 cores", "check.burnGuilty below 1ms per call of mutex when gc below 50%"),
-		worker: work.New(t.Context(), "ours", nil), first: process.Read()}
+	r := &run{subject: subject{worker: work.New(t.Context(), "ours", nil), first: process.Read()}}
+	r.set = budget.Must("check.burnGuilty below 1ms per call of mutex", "check.burnGuilty absent of mutex",
+		"check.burnGuilty below 1ms per call of mutex when process above 900 cores", "check.burnGuilty below 1ms per call of mutex when gc below 50%")
 	r.rules = rulesOf(t, r.set)
 	r.plan, _ = planOf(r.set, r.rules, Config{})
-	r.outcomes, r.judged = unreached(len(r.set)), map[string]*decode.Table{}
+	r.findings = unreached(len(r.set))
 	k := r.newKindsPhase()
 	r.worker.Calls.Add(12)
 	k.look(r, firstLook, false)

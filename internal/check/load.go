@@ -23,11 +23,27 @@ const (
 // simulate an idle machine and a busy one.
 var waited = process.Waited
 
+// A clock is the time of a check.
+type clock struct {
+	begun  time.Time
+	ends   time.Time     // the time of the verdict
+	latest time.Time     // the time of the verdict on a busy machine
+	waited time.Duration // for cores, before the check
+}
+
+// setEnd gives a check so much time, up to a moment.
+func (c *clock) setEnd(limit time.Duration, before time.Time) {
+	left := before.Sub(c.begun)
+	c.ends, c.latest = c.begun.Add(min(limit, left)), c.begun.Add(min(busyTimes*limit, left))
+}
+
 // waitedShare is the time spent waiting for a core, as a share of the time of the check.
-func (r *run) waitedShare() float64 { return float64(waited()-r.waited) / float64(time.Since(r.begun)) }
+func (c *clock) waitedShare() float64 {
+	return float64(waited()-c.waited) / float64(time.Since(c.begun))
+}
 
 // busy reports whether the machine keeps this check from running.
-func (r *run) busy() bool { return r.waitedShare() > busyShare }
+func (c *clock) busy() bool { return c.waitedShare() > busyShare }
 
 // goOn gives a check that is not decided when its time is up more time, if the machine was
 // busy. It reports whether it did. That is said in the end, at the line of the test: a callback
@@ -43,9 +59,9 @@ func (r *run) goOn() bool {
 }
 
 // loadText says with figures how busy the machine was.
-func (r *run) loadText() string {
+func (c *clock) loadText() string {
 	return fmt.Sprintf("the machine was busy: goroutines and threads of this process waited %v for a core in %v",
-		(waited() - r.waited).Round(10*time.Millisecond), time.Since(r.begun).Round(100*time.Millisecond))
+		(waited() - c.waited).Round(10*time.Millisecond), time.Since(c.begun).Round(100*time.Millisecond))
 }
 
 // A coverage compares the number of samples with the CPU that the process used. A busy

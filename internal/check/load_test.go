@@ -19,7 +19,7 @@ func TestIsBusy(t *testing.T) {
 		want   bool
 	}{{0, false}, {200 * time.Millisecond, false}, {2 * time.Second, true}} {
 		on(t, func() time.Duration { return time.Hour + tt.waited })
-		r := &run{begun: time.Now().Add(-10 * time.Second), waited: time.Hour}
+		r := &clock{begun: time.Now().Add(-10 * time.Second), waited: time.Hour}
 		if got := r.busy(); got != tt.want {
 			t.Errorf("%v in ten seconds: busy %t", tt.waited, got)
 		}

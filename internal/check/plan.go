@@ -106,24 +106,32 @@ func part(rules []judge.Rule, indices []int) []judge.Rule {
 	return out
 }
 
+// budgets are those of a check, and how they are judged.
+type budgets struct {
+	set      budget.Set
+	rules    []judge.Rule // of the set
+	plan     plan
+	unlinked map[string]string // patterns that match no function, with the nearest name
+}
+
 // vacuous says which budgets could never fail, because their pattern matches no function.
-func (r *run) vacuous() (wrong []string) {
-	for i, rule := range r.rules {
-		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !r.isUnlinked(text) })
-		if len(texts) == 0 || texts[0] == rule.Subject && rule.Test == judge.Absent { // the best possible pass
+func (b *budgets) vacuous() (wrong []string) {
+	for i, rule := range b.rules {
+		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !b.isUnlinked(text) })
+		if len(texts) == 0 || texts[0] == rule.Subject && rule.IsAbsent() { // the best possible pass
 			continue
 		}
 		advice := "check the spelling, make work call it, or drop the budget"
-		if near := r.unlinked[texts[0]]; near != "" {
+		if near := b.unlinked[texts[0]]; near != "" {
 			advice = fmt.Sprintf("did you mean %s?", near)
 		}
-		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", r.set[i], texts[0], advice))
+		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", b.set[i], texts[0], advice))
 	}
 	return wrong
 }
 
-func (r *run) isUnlinked(pattern string) bool {
-	_, unlinked := r.unlinked[pattern]
+func (b *budgets) isUnlinked(pattern string) bool {
+	_, unlinked := b.unlinked[pattern]
 	return unlinked
 }
 
@@ -147,4 +155,19 @@ func mainAsTested(rules []judge.Rule, tested string) {
 			r.Except[k] = rename(text)
 		}
 	}
+}
+
+// byKind are the indices of budgets by their kinds of profile.
+func (b *budgets) byKind(indices []int) map[string][]int {
+	of := map[string][]int{}
+	for _, i := range indices {
+		kind := b.rules[i].Kind
+		of[kind] = append(of[kind], i)
+	}
+	return of
+}
+
+// isShare reports whether a rule limits a share of the profile, or the growth of one.
+func isShare(r judge.Rule) bool {
+	return r.Test == judge.Limited && r.Dimension == unit.Share || r.Dimension == unit.Points
 }

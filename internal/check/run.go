@@ -2,15 +2,11 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -20,47 +16,69 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
+// Config are the settings of a check, as guard.Checker documents them.
+type Config struct {
+	Max          time.Duration
+	Work         map[string]func() float64
+	BaselineFile string
+	Update       bool
+	Strict       bool
+}
+
+const (
+	// On a core, a share decides about a limit of 20% in defaultMax if it is less than 0.95 or
+	// more than 1.5 times that, and in shortMax (of -short) if less than 0.5 or more than 2.4.
+	defaultMax, shortMax = 30 * time.Second, 5 * time.Second
+	// reserve is the time before the test's deadline in which work returns, the profile is
+	// saved and the message is written.
+	reserve = time.Second
+)
+
 // A run is one check.
 type run struct {
 	Config
-	t         TB
-	bench     tbBenchmark // t, if it is one
-	test      testRun
-	set       budget.Set
-	rules     []judge.Rule // of the set
-	plan      plan
-	call      func(context.Context) // work
-	id        string                // the value of the label
-	temp      string                // where profiles are saved without -artifacts; "" is the system's
-	begun     time.Time
-	ends      time.Time     // the time of the verdict
-	latest    time.Time     // the time of the verdict on a busy machine
-	waited    time.Duration // for cores, before the check
-	base      *decode.Table // the baseline, and what it says of itself
-	reference *release.Side
-	baseWork  map[string]float64 // in the baseline, by unit
-	baseline  int64              // the number of samples of a new baseline
-	unlinked  map[string]string  // patterns that match no function, with the nearest name
-	worker    *work.Worker
-	first     process.Snapshot
+	harness
+	clock
+	budgets
+	subject
+	meter
+	goroutines
+	findings
+	seams
 
+	reference *release.Side // the baseline, nil without one
+	cpu       *cpuPhase
+}
+
+// A subject is the work that is checked.
+type subject struct {
+	call   func(context.Context)
+	id     string // the value of its label
+	worker *work.Worker
+	first  process.Snapshot // of the process
+	usual  time.Duration    // the duration of a call; 0 until a call has returned
+}
+
+// goroutines are what is known of them.
+type goroutines struct {
+	unlabelled map[string]int64 // without the label after the first call, by their roots
+	started    int64            // by work in the first call
+	tooMany    *judge.StillRunning
+	peak       *decode.Table // those of work at the time when there were most
+}
+
+// findings are what was found.
+type findings struct {
 	outcomes []outcome                // by budget
 	notes    []string                 // for the report
 	judged   map[string]*decode.Table // by kind, the profile that budgets were judged by
+}
 
-	unlabelled map[string]int64 // goroutines without the label after the first call, by their roots
-	started    int64            // goroutines of work after the first call
-	tooMany    *judge.StillRunning
-	each       int64 // the number of calls in a batch
-	collect    usage // what a collection takes
-	look       usage // what a look at the goroutines takes
-	mem        runtime.MemStats
-
-	onBlock func(*decode.Table) // in tests, sees each block of work
-
-	cpu   *cpuPhase
-	peak  *decode.Table // the goroutines of work at the time when there were most
-	usual time.Duration // the duration of a call; 0 until a call has returned
+// seams are what tests set.
+type seams struct {
+	temp     string              // where profiles are saved without -artifacts; "" is the system's
+	baseline int64               // the number of samples of a new baseline
+	onBlock  func(*decode.Table) // sees each block of work
 }
 
 // An outcome is what was found about a budget, with the cause of an inconclusive finding.
@@ -79,171 +97,35 @@ const (
 	unknown              // the work may be that of another test: this test is skipped
 )
 
-// newRun prepares a check, or says what is wrong with it.
-func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*run, string) {
-	r := &run{
-		Config: c, t: t, call: call,
-		test:     currentTestRun(),
-		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
+// unreached are the findings before anything was judged.
+func unreached(n int) findings {
+	return findings{
+		outcomes: slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, n),
 		judged:   map[string]*decode.Table{},
-		baseline: baselineSamples,
 	}
-	r.bench, _ = t.(tbBenchmark)
-	switch {
-	case call == nil:
-		return nil, "expected a function to call, found nil"
-	case len(budgets) == 0:
-		return nil, "expected budgets, found none: name at least one, as in budget.Must(\"no function above 20% cumulative\")"
-	case c.Max < 0:
-		return nil, fmt.Sprintf("expected a Max above zero, found %v; zero means %v", c.Max, defaultMax)
-	}
-	for name, counter := range c.Work {
-		if counter == nil {
-			return nil, fmt.Sprintf("Work[%q]: expected a function that reads the counter, found nil", name)
-		}
-	}
-	if err := budgets.Validate(); err != nil {
-		return nil, err.Error()
-	}
-	if c.Update { // the baseline is being written, so growth is not judged
-		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == budget.RuleGrows })
-	}
-	r.set = budgets
-	var err error
-	if r.rules, err = budgets.Rules(); err != nil {
-		return nil, err.Error()
-	}
-	mainAsTested(r.rules, r.test.path)
-	r.outcomes = unreached(len(r.set))
-	var wrong []string
-	r.plan, wrong = planOf(r.set, r.rules, c)
-	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
-		var texts []string
-		for _, rule := range r.rules {
-			texts = append(texts, rule.Patterns()...)
-		}
-		r.unlinked, _ = process.Missing(texts, process.Functions) // if they are not known, all count as linked
-	}
-	wrong = append(wrong, r.vacuous()...)
-	if len(wrong) > 0 {
-		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
-	}
-	return r, r.loadBaseline()
-}
-
-func unreached(n int) []outcome {
-	return slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, n)
-}
-
-// do runs the check and reports it. A problem is the reason why there are no results.
-func (r *run) do() (problem string) {
-	r.t.Helper()
-	restore, err := work.RecordContention(r.t.Name(), r.records(kinds.Mutex), r.records(kinds.Block))
-	if err != nil {
-		return err.Error()
-	}
-	defer restore()
-	r.begun, r.waited = time.Now(), waited()
-	r.setEnd()
-	// The runtime adds the cost of a collection to its counters when the collection ends.
-	// So one that has begun during the test's set-up is ended before the first snapshot.
-	if slices.ContainsFunc(r.rules, func(rule judge.Rule) bool { return rule.Subject == "gc" || rule.When.Figure == "gc" }) {
-		runtime.GC()
-	}
-	r.first = process.Read()
-	if r.bench != nil {
-		return r.benchmark()
-	}
-	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.rules, r.plan.counted), isCPU) || r.Update)
-	if held || r.test.fuzzing {
-		r.once(held)
-		return ""
-	}
-	if left := time.Until(r.deadline()); left < reserve {
-		return fmt.Sprintf("the test's deadline leaves %v: raise -timeout of go test", max(0, left).Round(10*time.Millisecond))
-	}
-	r.worker = work.New(r.parent(), r.id, r.call)
-	r.worker.Start()
-	defer r.worker.Stop(0, 0) // also when something below panics
-	problem = r.phases()
-	if returns := r.usual > 0 && (!r.worker.Busy || r.worker.Pause(r.grace())); returns && problem == "" {
-		r.takeBackUnfinished()
-	}
-	returned := r.worker.Stop(0, r.endTime())
-	if r.worker.IsOver() {
-		r.repeatEnd()
-	}
-	switch {
-	case problem != "":
-		return problem
-	case !returned:
-		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
-	}
-	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and no longer needed
-		r.cpu.all.sum, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
-	}
-	r.afterwards()
-	return r.report()
-}
-
-// grace is how long the last call may take to return before its context is canceled: twice
-// the duration of a call and a second, five seconds at most, and 0 if no call has returned by
-// itself.
-func (r *run) grace() time.Duration {
-	if r.usual == 0 {
-		return 0
-	}
-	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.deadline())-reserve))
-}
-
-// endTime is how long work may take to return after its context was canceled: twice the
-// duration of a call, and twenty seconds.
-func (r *run) endTime() time.Duration {
-	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
-}
-
-// firstWait is how long the check waits for the first call to return before it measures
-// during that call: some work runs until its context ends.
-const firstWait = time.Second
-
-// phases runs work in the ways that the budgets need.
-func (r *run) phases() (problem string) {
-	start := time.Now()
-	r.worker.Order(1)
-	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
-	if len(r.plan.ofGoroutines(r.rules)) > 0 {
-		r.unlabelled = work.Unlabelled(r.id)
-	}
-	if !back {
-		r.plan.sampleAll(r.rules) // with such long calls there would be few batches
-		if len(r.plan.counted)+len(r.plan.steady) > 0 {
-			back = r.wait()
-			switch unfinished := !back && !r.worker.IsOver(); {
-			case unfinished && (r.busy() || r.test.short):
-				return "" // not decided
-			case unfinished:
-				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
-					time.Since(r.begun).Round(100*time.Millisecond))
-			}
-		}
-	}
-	if back {
-		r.usual, r.started = time.Since(start), work.Goroutines(r.id).Count()
-		r.limitGoroutines()
-		r.count()
-		r.judgeLevels()
-	}
-	if r.worker.IsOver() || back && r.worker.Busy || anyFailed(r.outcomes) {
-		return ""
-	}
-	return r.repeatWork(back)
 }
 
 // anyFailed reports whether a budget has failed. The check ends early then, and others may be
 // left open.
-func anyFailed(outcomes []outcome) bool {
-	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
+func (f *findings) anyFailed() bool {
+	return slices.ContainsFunc(f.outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
 }
+
+const (
+	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
+	// updates the CPU time of threads on other cores only every few milliseconds.
+	batchTime = 50 * time.Millisecond
+
+	// pauseMost is the longest pause on a machine that is not busy.
+	pauseMost = 10 * time.Millisecond
+
+	// A process that uses less than so many cores rests.
+	othersRate = 0.05
+
+	// Goroutines that do not end in waitTime, while the process rests, wait for something. All
+	// of them, and finalizers, have drainTime to come to an end.
+	waitTime, drainTime = 50 * time.Millisecond, time.Second
+)
 
 // pace is the number of calls that take about batchTime together, with the goroutines that they
 // start. It makes calls to find out.
@@ -273,41 +155,6 @@ func (r *run) wait() bool {
 	return true
 }
 
-// repeatEnd repeats on the test's goroutine how work ended its own: by a panic, a skip or an
-// exit.
-func (r *run) repeatEnd() {
-	r.t.Helper()
-	switch exited := r.worker.Exited; {
-	case r.worker.Panicked != nil:
-		panic(r.worker.Panicked)
-	case exited && r.t.Skipped():
-		r.t.Skipf("guard.Check: work has skipped the test")
-	case exited && r.t.Failed():
-		r.t.FailNow()
-	case exited:
-		r.t.Errorf("guard.Check: work ended its goroutine (runtime.Goexit) in call %d; it must return", r.worker.Calls.Load()+1)
-		r.t.FailNow()
-	}
-}
-
-// once calls work a single time, and judges nothing.
-func (r *run) once(held bool) {
-	r.t.Helper()
-	ctx, cancel := context.WithDeadline(r.parent(), r.ends)
-	defer cancel()
-	r.call(ctx)
-	const text = "guard.Check: go test -cpuprofile holds the profiler, so nothing was judged; work was called once. " +
-		"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)"
-	switch {
-	case held && r.Strict:
-		r.t.Errorf(text)
-		return
-	case held:
-		r.t.Skipf(text)
-	}
-	r.t.Logf("guard.Check: go test -fuzz is running, so nothing was judged; work was called once")
-}
-
 func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 
 // facts are the facts about a profile of a kind, and the process's figures since the check
@@ -327,10 +174,11 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	} else {
 		f.NoFigures = map[string]string{"gc": process.GCUnknown}
 	}
-	if kind == kinds.CPU {
-		f.Baseline, f.BaselineWork = r.base, r.baseWork
-	} else {
+	switch {
+	case kind != kinds.CPU:
 		f.Figures["cores"] = used.Cores
+	case r.reference != nil:
+		f.Baseline, f.BaselineWork = r.reference.Table, r.reference.Work()
 	}
 	return f
 }
@@ -356,4 +204,34 @@ func judged(rules []judge.Rule, t *decode.Table, facts judge.Facts) []judge.Find
 		return judge.Unjudged(len(rules), err)
 	}
 	return findings
+}
+
+// settled waits until there are no more goroutines than before some calls, or the others wait for
+// something. It returns the time when the last one ended or used CPU.
+func (r *run) settled(before int) (last time.Time) {
+	start := time.Now()
+	last = start
+	cpu, looked := process.ProcessCPU(), start
+	for least := runtime.NumGoroutine(); least > before && time.Since(last) < waitTime && time.Since(start) < drainTime; {
+		time.Sleep(time.Millisecond)
+		if n := runtime.NumGoroutine(); n < least {
+			least, last = n, time.Now()
+		}
+		if d := time.Since(looked); d > pauseMost {
+			now := process.ProcessCPU()
+			if (now - cpu).Seconds() > othersRate*d.Seconds() {
+				last = time.Now()
+			}
+			cpu, looked = now, time.Now()
+		}
+	}
+	return last
+}
+
+// cumulative takes a profile of everything since the process started.
+func cumulative(kind string) *decode.Table {
+	if kinds.Of(kind).Sampling == kinds.Memory {
+		process.Force(1) // the profile is as of the last collection
+	}
+	return work.Take(kind)
 }

@@ -1,14 +1,12 @@
 package check
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -61,13 +59,4 @@ func (r *run) nameGrown(i int, before *decode.Totals) {
 	if len(p.Samples) > 0 { // or else there are no offenders
 		r.name(i, p, r.facts(kind, 0, nil))
 	}
-}
-
-// liveHeap is the heap after two collections: some objects with finalizers or in pools are
-// freed only by the second.
-func liveHeap() float64 {
-	process.Force(2)
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc)
 }

@@ -120,7 +120,7 @@ func TestUnfinishedBesideSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{t: newFakeTB(t), begun: time.Now(), ends: time.Now(), id: "ours", rules: rules, plan: plan{cpu: []int{0}}}
+		r := &run{harness: harness{t: newFakeTB(t)}, clock: clock{begun: time.Now(), ends: time.Now()}, subject: subject{id: "ours"}, budgets: budgets{rules: rules, plan: plan{cpu: []int{0}}}}
 		r.worker = work.New(t.Context(), r.id, func(context.Context) {})
 		r.worker.Start()
 		r.outcomes = []outcome{{Finding: judge.Finding{Verdict: evidence.Pass}}}
@@ -171,7 +171,7 @@ func TestUnfinished(t *testing.T) {
 			}
 			<-stop
 		}
-		r := &run{t: newFakeTB(t), begun: time.Now(), id: "ours"}
+		r := &run{harness: harness{t: newFakeTB(t)}, clock: clock{begun: time.Now()}, subject: subject{id: "ours"}}
 		r.worker = work.New(t.Context(), r.id, func(context.Context) {
 			if tt.labelled {
 				go spin()
@@ -207,7 +207,7 @@ func TestFault_92_BetweenReadings(t *testing.T) {
 		work func()
 		uses bool
 	}{{"work", makeMany, true}, {"the check", func() {}, false}} {
-		r := &run{t: newFakeTB(t), begun: time.Now(), ends: time.Now().Add(time.Minute), latest: time.Now().Add(time.Minute), id: "ours", each: 1}
+		r := &run{harness: harness{t: newFakeTB(t)}, clock: clock{begun: time.Now(), ends: time.Now().Add(time.Minute), latest: time.Now().Add(time.Minute)}, subject: subject{id: "ours"}}
 		r.worker = work.New(t.Context(), r.id, func(context.Context) { time.Sleep(time.Millisecond) })
 		r.worker.Start()
 		before := r.usage()
@@ -215,7 +215,7 @@ func TestFault_92_BetweenReadings(t *testing.T) {
 		work.AtWork(r.id)
 		r.collect = r.usage().since(before)
 		r.look = r.collect
-		b := batches{end: r.usage()}
+		b := batches{each: 1, end: r.usage()}
 		tt.work()
 		x, ok := r.batch(&b)
 		if !ok {

@@ -2,56 +2,14 @@ package check
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
-
-const (
-	// enough is how many samples of a root are worth a look, and how many of its goroutines must
-	// have come with the calls to be taken for ones that work may leave: a server makes some for
-	// all calls.
-	enough = 10
-
-	// lostLeast is the number of samples without the label, in a second of a core, from which the
-	// check does not wait for samples with it, where these are fewer.
-	lostLeast = 100
-)
-
-// unlabelled are profiles of the samples without the label of this check, by their roots.
-type unlabelled map[string]*decode.Merger
-
-func (u unlabelled) add(root string, t *decode.Table) error {
-	if u[root] == nil {
-		u[root] = new(decode.Merger)
-	}
-	return u[root].Add(t)
-}
-
-func (u unlabelled) samples(root string) int64 { return u[root].Table().Count() }
-
-// busiest lists the roots with enough samples to be looked at.
-func (u unlabelled) busiest() []string {
-	roots := slices.SortedFunc(maps.Keys(u), func(a, b string) int {
-		return cmp.Or(cmp.Compare(u.samples(b), u.samples(a)), cmp.Compare(a, b))
-	})
-	return slices.DeleteFunc(roots, func(root string) bool { return u.samples(root) < enough })
-}
-
-// of are the samples of some roots.
-func (u unlabelled) of(roots ...string) judge.Others {
-	others := judge.Others{Roots: roots}
-	for _, root := range roots {
-		others.Samples += u.samples(root)
-	}
-	return others
-}
 
 // withUnlabelled judges the budgets by the samples of work together with those of some
 // roots. It returns the findings, by index, that differ: budgets that fail only with the
@@ -92,12 +50,6 @@ func mayExceed(r judge.Rule, f judge.Finding) bool {
 		return f.High >= evidence.NotableShare(r.Limit)
 	}
 	return f.High >= evidence.Notable*r.Limit
-}
-
-// hasLostLabel reports whether most samples of work do not have the label, because work has
-// replaced it.
-func (c *cpuPhase) hasLostLabel() bool {
-	return c.relabelled >= lostLeast && c.relabelled > c.blocks.Samples()
 }
 
 func (c *cpuPhase) lostLabel(r *run) judge.LostLabel {
