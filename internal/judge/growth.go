@@ -61,9 +61,6 @@ func (g growth) window(m *measurement) Finding {
 	if why := m.unjudged(g.rule); why != nil {
 		return Finding{Reason: why}
 	}
-	if f, ok := g.released(m); ok {
-		return f
-	}
 	c, why := g.grown(m)
 	switch {
 	case c.samples() == 0:
@@ -242,7 +239,7 @@ func (c *grown) reason(x change) Reason {
 }
 
 func (g growth) follow(r *record, m *measurement, f Finding) Finding {
-	if f.Samples == 0 || g.proves() || g.byBuilds(m) {
+	if f.Samples == 0 || g.proves() {
 		return r.proven(f)
 	}
 	// What a baseline lacks would look like growth.
@@ -253,7 +250,7 @@ func (g growth) follow(r *record, m *measurement, f Finding) Finding {
 }
 
 func (g growth) block(t *tally, m *measurement) {
-	if m.unjudged(g.rule) != nil || g.byBuilds(m) {
+	if m.unjudged(g.rule) != nil {
 		return
 	}
 	c, why := g.grown(m)
@@ -278,7 +275,7 @@ func (c *grown) limitInBlocks(name string) evidence.Limit {
 func (g growth) verdict(t *tally, _ bool) evidence.Verdict { return t.verdict(g.near, false) }
 
 func (g growth) closed(t *tally, m *measurement, all Finding) Finding {
-	if t.each == nil || g.query < 0 || g.byBuilds(m) {
+	if t.each == nil || g.query < 0 {
 		return all
 	}
 	c, why := g.grown(m)

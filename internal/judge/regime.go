@@ -28,6 +28,8 @@ func regimeOf(r *rule) regime {
 		return figure{r}
 	case r.Test == Absent:
 		return absent{r}
+	case r.comparesBuilds():
+		return released{growth{r}}
 	case r.Test == Grows:
 		return growth{r}
 	case r.hasCounter():

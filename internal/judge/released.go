@@ -18,27 +18,58 @@ type Releases interface {
 
 // comparesBuilds reports whether a rule on growth is about CPU of each function, or of the process,
 // without conditions on samples.
-func (r *rule) comparesBuilds() bool {
-	if r.Test != Grows || r.Kind != kinds.CPU || r.in >= 0 || r.where >= 0 || r.Flat || r.Literal {
+func (r *Rule) comparesBuilds() bool {
+	if r.Test != Grows || r.Kind != kinds.CPU || r.In != "" || len(r.Where) > 0 || r.Flat || r.Literal {
 		return false
 	}
 	return r.Class == Each && !r.Packages && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
 }
 
-// byBuilds reports whether a rule is judged by comparing builds.
-func (g growth) byBuilds(m *measurement) bool {
-	return g.comparesBuilds() && (m.facts.Releases != nil || g.Class == Each && g.Per != "")
+// released compares builds: in the command, and in a guard that has a reference. Where there is none,
+// a window is compared with the baseline.
+type released struct{ growth }
+
+// byBuilds reports whether builds are compared.
+func (r released) byBuilds(m *measurement) bool {
+	return m.facts.Releases != nil || r.Class == Each && r.Per != ""
 }
 
-// released judges a rule by comparing builds. It reports false if the rule is judged by the window
-// alone.
-func (g growth) released(m *measurement) (f Finding, ok bool) {
-	if !g.byBuilds(m) {
-		return f, false
+func (r released) window(m *measurement) Finding {
+	why := m.unjudged(r.rule)
+	switch {
+	case why != nil:
+		return Finding{Reason: why}
+	case r.byBuilds(m):
+		return r.compared(m)
 	}
-	o := release.Options{Per: g.Per, Except: g.Except}
-	if g.Class == Each {
-		o.Limit = g.Limit
+	return r.growth.window(m)
+}
+
+func (r released) follow(rec *record, m *measurement, f Finding) Finding {
+	if r.byBuilds(m) {
+		return rec.proven(f)
+	}
+	return r.growth.follow(rec, m, f)
+}
+
+func (r released) block(t *tally, m *measurement) {
+	if !r.byBuilds(m) {
+		r.growth.block(t, m)
+	}
+}
+
+func (r released) closed(t *tally, m *measurement, all Finding) Finding {
+	if r.byBuilds(m) {
+		return all
+	}
+	return r.growth.closed(t, m, all)
+}
+
+// compared judges by comparing builds.
+func (r released) compared(m *measurement) Finding {
+	o := release.Options{Per: r.Per, Except: r.Except}
+	if r.Class == Each {
+		o.Limit = r.Limit
 	}
 	var c *release.Comparison
 	var why string
@@ -49,13 +80,13 @@ func (g growth) released(m *measurement) (f Finding, ok bool) {
 	}
 	switch {
 	case c == nil && why == "":
-		return Finding{Reason: NoBaseline{}}, true
+		return Finding{Reason: NoBaseline{}}
 	case c == nil:
-		return Finding{Reason: NoRelease{why}}, true
+		return Finding{Reason: NoRelease{why}}
 	case c.Why != "":
-		return Finding{Samples: int64(c.Now.Samples), Reason: NoRelease{c.Why}}, true
+		return Finding{Samples: int64(c.Now.Samples), Reason: NoRelease{c.Why}}
 	}
-	return g.findingOf(c), true
+	return r.findingOf(c)
 }
 
 // compareWith compares the profile with the baseline.
@@ -74,10 +105,10 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 }
 
 // findingOf is what a comparison says about the rule.
-func (g growth) findingOf(c *release.Comparison) Finding {
+func (r released) findingOf(c *release.Comparison) Finding {
 	f := Finding{Samples: int64(c.Now.Samples)}
-	if g.Class == Process {
-		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(g.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, most)
+	if r.Class == Process {
+		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, most)
 		f.Hits, f.Reason = f.Samples, Released{Of: c}
 		return f
 	}
