@@ -37,6 +37,7 @@ type Guard struct {
 	stop   sync.Once
 
 	loop    *loop.Loop
+	feed    *loop.Feed
 	exports *exports // nil without Config.Export
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
@@ -155,8 +156,9 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module, Baseline: baseline, BaselineWork: g.cfg.BaselineWork,
 		Keep: loop.Keep{Every: cmp.Or(g.cfg.Keep.Every, 10*time.Minute)}, Trace: g.cfg.Trace,
 		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer),
-		Process: s.Process, Host: g.host(),
+		Process: s.Process, Host: g.host(), Feed: loop.NewFeed(),
 	}
+	g.feed = cfgOfLoop.Feed
 	if x := g.exports; x != nil {
 		cfgOfLoop.Attributes, cfgOfLoop.Dumps = x.attributes, append(cfgOfLoop.Dumps, x.dump)
 		if g.cfg.ExportAll {

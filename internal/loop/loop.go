@@ -42,6 +42,7 @@ type Config struct {
 	Dumps      []func(dumps.ID, *dumps.Dump)
 	Attributes map[string]string
 
+	Feed    *Feed // nil for none
 	Process Process
 	Host    Host
 }
@@ -276,8 +277,10 @@ func (l *Loop) wait(ctx context.Context, next time.Time) (early, ok bool) {
 			return false, false
 		case <-due.C:
 			return false, true
+		case <-l.Feed.ready():
+			return false, true
 		case <-tick.C:
-			if l.pace.Jumped(l.Process.Snap()) && l.measure.backoff == 0 {
+			if l.pace.Jumped(l.Process.Snap()) && l.measure.backoff == 0 && !l.Feed.feeds() {
 				return true, true
 			}
 		}

@@ -78,6 +78,7 @@ type measurer struct {
 	backoff  time.Duration        // of the CPU profiler
 	free     time.Time            // when the CPU profiler is tried again
 	last     process.Snapshot     // at the end of the last window
+	fed      *reading             // when the last window was fed, or nil
 	ended    process.Snapshot     // at the end of the last period of counters; zero before
 	heap     heapMeter
 }
@@ -121,6 +122,11 @@ func (m *measurer) read() *reading {
 // is none.
 func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, tried bool) {
 	start := time.Now()
+	if fed, there, feeding := m.Feed.next(start); there {
+		return fed, true
+	} else if feeding {
+		return profiler.Window{Start: start, Elapsed: time.Since(start)}, false
+	}
 	w.Start = start
 	cpu := s.needs(kinds.CPU) || len(m.Windows) > 0
 	if tried = !cpu || !start.Before(m.free); tried && cpu {
@@ -136,6 +142,9 @@ func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, trie
 func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, notLinked []string) *Measurement {
 	m.heap.addProfile(w.Slices)
 	now := m.read()
+	if w.Fed {
+		before, m.fed = m.whenFed(&w, now), now
+	}
 	r := &Measurement{Tried: tried, Early: early, Now: now.Snapshot, before: before, now: now}
 	r.Used, r.Since = process.Between(before.Snapshot, now.Snapshot), process.Between(m.last, now.Snapshot)
 	r.cost = profilingCost(&w, &r.Used) + before.cost + now.cost
@@ -169,6 +178,19 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 	r.facts.Work, r.NoWork = between(before.work, now.work)
 	r.facts.NoWork = r.NoWork
 	r.period, r.completes = m.completed(before.At, &now.Snapshot)
+	return r
+}
+
+// whenFed is the reading at the start of a window that was fed: that of the end of the one before,
+// if this one follows it. Otherwise the work in it is not known.
+func (m *measurer) whenFed(w *profiler.Window, now *reading) *reading {
+	if m.fed != nil && m.fed.At.Sub(w.Start).Abs() < max(w.Elapsed/10, fedSlack) {
+		return m.fed
+	}
+	r := &reading{Snapshot: m.last, own: now.own, work: Readings{}}
+	for unit := range now.work {
+		r.work[unit] = Answer{Why: "the window was fed by other code, and nothing was counted when it began"}
+	}
 	return r
 }
 
@@ -254,7 +276,7 @@ func (r *Measurement) cpuProfile() profile {
 	p := profile{kind: kinds.CPU, Source: r.CPU.Source, facts: r.facts}
 	switch {
 	case !r.Tried:
-		p.err = errors.New("the CPU profiler is left to other code for some minutes")
+		p.err = errors.New("the CPU profiler is left to other code")
 	case r.CPU.Outcome != profiler.OK:
 		p.err = fmt.Errorf("the window was lost (%s): %s", r.CPU.Outcome, r.CPU.Reason)
 	default:

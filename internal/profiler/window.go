@@ -26,6 +26,8 @@ type Window struct {
 	// Slices is the number of runtime profiles that it is made of, and Size that of their bytes.
 	Slices, Size int
 
+	Fed bool // other code has taken it
+
 	slept time.Duration // for how long the machine was suspended meanwhile
 
 	Outcome Outcome
