@@ -116,6 +116,7 @@ var faults = []struct{ fault, folder, test string }{
 	114: {"a unit of work that one build does not have", "internal/integration", "TestFault_114_UnitOfOneBuild"},
 	115: {"clocks that differ", "internal/integration", "TestFault_115_Clocks"},
 	116: {"a build with one process", "internal/integration", "TestFault_116_OneProcess"},
+	117: {"hostile metrics of a service", "cmd/profguard", "TestFault_117_HostileMetrics"},
 	130: {"a reference is damaged, or of a newer form", "internal/reference", "TestFault_130_DamagedReference"},
 	131: {"a reference of the future", "internal/dumps", "TestFault_131_ReferenceOfTheFuture"},
 	132: {"two processes write a reference", "internal/dumps", "TestFault_132_ReferenceByTwo"},

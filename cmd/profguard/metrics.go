@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,8 +15,9 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// maxMetrics is the most of a service's metrics that is read, and maxLine of one line.
-const maxMetrics, maxLine = 64 << 20, 1 << 20
+// What is read of a service's metrics at the most, of one line, and what is kept of it: the series
+// that somebody asks for.
+const maxMetrics, maxLine, maxKept = 64 << 20, 1 << 20, 4 << 20
 
 // metrics are the metrics of a service at one moment, in the text format of Prometheus.
 type metrics struct {
@@ -29,14 +31,13 @@ type series struct {
 	value float64
 }
 
-// readMetrics asks a service for its metrics.
-func readMetrics(ctx context.Context, at *url.URL) (*metrics, error) {
+// readMetrics asks a service for its metrics of these names.
+func (s *source) readMetrics(ctx context.Context, at *url.URL, names map[string]bool) (*metrics, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Timeout: patience}
-	resp, err := client.Do(req)
+	resp, err := s.client(patience).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -44,34 +45,81 @@ func readMetrics(ctx context.Context, at *url.URL) (*metrics, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s", at.Redacted(), resp.Status)
 	}
-	m, err := parseMetrics(io.LimitReader(resp.Body, maxMetrics))
+	m, err := parseMetrics(resp.Body, names)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at.Redacted(), err)
 	}
 	return m, nil
 }
 
-// parseMetrics reads the lines "# TYPE name type" and "name{labels} value", and skips others.
-func parseMetrics(r io.Reader) (*metrics, error) {
-	m := &metrics{at: time.Now(), types: map[string]string{}, series: map[string][]series{}}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		line := lines.Text()
-		if f := strings.Fields(line); len(f) == 4 && f[0] == "#" && f[1] == "TYPE" {
-			m.types[f[2]] = f[3]
-		}
-		end := strings.LastIndexByte(line, '}') + 1
-		if end == 0 {
-			end = max(strings.IndexByte(line, ' '), 0)
-		}
-		value, _, _ := strings.Cut(strings.TrimSpace(line[end:]), " ") // a time may follow
-		if v, err := strconv.ParseFloat(value, 64); err == nil && line[0] != '#' {
-			name, _, _ := strings.Cut(line[:end], "{")
-			m.series[name] = append(m.series[name], series{line[:end], v})
+// namesOf are the metrics that tell the figures of a process, what it has used and what it is, and
+// those that count units of work.
+func namesOf(units []string) map[string]bool {
+	names := map[string]bool{startTime: true, cpuTotal: true, bytesTotal: true, objectsTotal: true, buildInfo: true, goInfo: true}
+	for _, name := range figureMetrics {
+		names[name] = true
+	}
+	for _, text := range units {
+		if u, ok := unit.ParseWork(text); ok {
+			names[u.Name], names[u.Name+"_count"] = true, true
 		}
 	}
+	return names
+}
+
+// Metrics of client_golang's collectors.
+const (
+	startTime    = "process_start_time_seconds"
+	cpuTotal     = "process_cpu_seconds_total"
+	bytesTotal   = "go_memstats_alloc_bytes_total"
+	objectsTotal = "go_memstats_mallocs_total"
+	buildInfo    = "go_build_info"
+	goInfo       = "go_info"
+)
+
+// parseMetrics reads the lines "# TYPE name type" and "name{labels} value" of these names, and skips
+// others.
+func parseMetrics(r io.Reader, names map[string]bool) (*metrics, error) {
+	m := &metrics{at: time.Now(), types: map[string]string{}, series: map[string][]series{}}
+	body := &io.LimitedReader{R: r, N: maxMetrics}
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxLine)
+	kept := 0
+	for lines.Scan() {
+		line := lines.Bytes()
+		if f := bytes.Fields(line[:min(len(line), 1000)]); len(f) == 4 && string(f[0]) == "#" && string(f[1]) == "TYPE" && names[string(f[2])] {
+			m.types[string(f[2])] = string(f[3])
+		}
+		end := bytes.LastIndexByte(line, '}') + 1
+		if end == 0 {
+			end = max(bytes.IndexByte(line, ' '), 0)
+		}
+		name, _, _ := bytes.Cut(line[:end], []byte("{"))
+		if !names[string(name)] {
+			continue
+		}
+		value, _, _ := strings.Cut(strings.TrimSpace(string(line[end:])), " ") // a time may follow
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			if kept += end + 64; kept > maxKept {
+				return nil, fmt.Errorf("expected at most %d MiB of series of %s and the others that are asked for, found more", maxKept>>20, name)
+			}
+			m.series[string(name)] = append(m.series[string(name)], series{string(line[:end]), v})
+		}
+	}
+	if body.N <= 0 {
+		return nil, fmt.Errorf("expected at most %d MiB of metrics, found more", maxMetrics>>20)
+	}
 	return m, lines.Err()
+}
+
+// label is a label of the only series of a metric, "" if there is none.
+func (m *metrics) label(name, label string) string {
+	list := m.series[name]
+	if len(list) != 1 {
+		return ""
+	}
+	u, _ := unit.ParseWork(list[0].text)
+	return u.Labels[label]
 }
 
 // sum adds up the series of a metric that have the labels of a unit of work. known says that the
@@ -107,9 +155,8 @@ func (m *metrics) value(name string) (v float64, known bool) {
 
 // sameProcess reports whether these are metrics of the same process as others, as far as they tell.
 func (m *metrics) sameProcess(other *metrics) bool {
-	const started = "process_start_time_seconds"
-	a, known := m.value(started)
-	b, both := other.value(started)
+	a, known := m.value(startTime)
+	b, both := other.value(startTime)
 	return !known || !both || a == b
 }
 

@@ -29,6 +29,16 @@ type source struct {
 	streams
 	seconds int
 	metrics string // where a service's metrics are, "" for /metrics
+	stays   bool   // redirections are not followed
+}
+
+// client is for requests that take at most so long.
+func (s *source) client(timeout time.Duration) *http.Client {
+	c := &http.Client{Timeout: timeout}
+	if s.stays {
+		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return c
 }
 
 func (s *source) checkSeconds() error {
@@ -166,8 +176,7 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Timeout: profiling + patience}
-	resp, err := client.Do(req)
+	resp, err := s.client(profiling + patience).Do(req)
 	if err != nil {
 		return nil, err
 	}

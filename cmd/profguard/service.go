@@ -68,8 +68,7 @@ func inputsFor(rules []judge.Rule, from string) (list []*input) {
 // lasts reports whether the profile is of some time, and not of a moment.
 func (in *input) lasts() bool { return kinds.Of(in.kind).Taken != kinds.State }
 
-// survey asks a service for all that the rules need, at the same time: a profile of each kind,
-// and its metrics at the beginning and at the end.
+// survey asks a service for all that the rules need, and says what it lacks.
 func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, facts judge.Facts) ([]*input, error) {
 	if n, err := strconv.Atoi(root.Query().Get("seconds")); err == nil {
 		s.seconds = n
@@ -82,37 +81,73 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 	if slices.ContainsFunc(list, (*input).lasts) {
 		fmt.Fprintf(s.err, "profiling for %v\n", time.Duration(s.seconds)*time.Second)
 	}
-	at := root.JoinPath("metrics")
+	units := unitsOf(rules)
+	a, err := s.ask(ctx, root, list, units, facts)
+	if err != nil {
+		return nil, err
+	}
+	if a.failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
+		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", a.failed)
+	}
+	for _, text := range units {
+		if _, given := facts.Work[text]; given || a.failed != nil {
+			continue
+		}
+		if _, known := a.grown(text); !known {
+			fmt.Fprintf(s.err, "no counter %s in %s\n", text, a.at.Redacted())
+		}
+	}
+	return list, nil
+}
+
+// unitsOf are the units of work of rules.
+func unitsOf(rules []judge.Rule) (units []string) {
+	for i := range rules {
+		if _, ok := unit.ParseWork(rules[i].Per); ok && !slices.Contains(units, rules[i].Per) {
+			units = append(units, rules[i].Per)
+		}
+	}
+	return units
+}
+
+// An answer is what a service has answered beside its profiles: its metrics at the beginning and
+// at the end, or why there are none.
+type answer struct {
+	at            *url.URL
+	before, after *metrics
+	failed        error
+}
+
+// grown is the work that was done in between, by a unit.
+func (a *answer) grown(text string) (n float64, known bool) {
+	u, ok := unit.ParseWork(text)
+	if !ok || a.failed != nil {
+		return 0, false
+	}
+	return a.after.grown(a.before, u)
+}
+
+// ask asks a service for the profiles of a list, at the same time, and for its metrics at the
+// beginning and at the end. It fails if there is no profile at all.
+func (s *source) ask(ctx context.Context, root *url.URL, list []*input, units []string, facts judge.Facts) (*answer, error) {
+	a := &answer{at: root.JoinPath("metrics")}
 	if s.metrics != "" {
 		var err error
-		if at, err = url.Parse(s.metrics); err != nil {
+		if a.at, err = root.Parse(s.metrics); err != nil {
 			return nil, fmt.Errorf("-metrics: %w", err)
 		}
 	}
-	before, failed := readMetrics(ctx, at)
+	names := namesOf(units)
+	a.before, a.failed = s.readMetrics(ctx, a.at, names)
 	s.take(ctx, root, list)
 	if in := list[0]; !slices.ContainsFunc(list, func(in *input) bool { return in.err == nil }) {
-		return nil, fmt.Errorf("%s: %w", in.from, in.err)
+		return a, fmt.Errorf("%s: %w", in.from, in.err)
 	}
-	var after *metrics
-	if failed == nil {
-		after, failed = readMetrics(ctx, at)
+	if a.failed == nil {
+		a.after, a.failed = s.readMetrics(ctx, a.at, names)
 	}
-	if failed == nil && !after.sameProcess(before) { // what they count cannot be compared
-		failed = errors.New("they are of two processes: the service has started anew, or a load balancer asks one or the other")
-	}
-	if failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
-		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", failed)
-	}
-	for _, r := range rules {
-		u, ok := unit.ParseWork(r.Per)
-		_, given := facts.Work[r.Per]
-		if !ok || given || failed != nil {
-			continue
-		}
-		if _, known := after.grown(before, u); !known {
-			fmt.Fprintf(s.err, "no counter %s in %s\n", r.Per, at.Redacted())
-		}
+	if a.failed == nil && !a.after.sameProcess(a.before) { // what they count cannot be compared
+		a.failed = errors.New("they are of two processes: the service has started anew, or a load balancer asks one or the other")
 	}
 	for _, in := range list {
 		in.facts = facts
@@ -121,12 +156,12 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 		if in.table != nil && kinds.Of(in.kind).Taken == kinds.Difference {
 			in.facts.Periods = float64(in.table.DurationNanos) / float64(guardPeriod)
 		}
-		if failed == nil {
-			in.learn(before, after, rules)
+		if a.failed == nil {
+			in.learn(a, units)
 		}
 		in.learnFrom(list)
 	}
-	return list, nil
+	return a, nil
 }
 
 // take takes the profiles of a service, at the same time.
@@ -153,28 +188,26 @@ var figureMetrics = map[string]string{"goroutines": "go_goroutines", "rss": "pro
 
 // learn adds what metrics say and was not given: the figures, and the work that was done while
 // the profile was taken.
-func (in *input) learn(before, after *metrics, rules []judge.Rule) {
+func (in *input) learn(a *answer, units []string) {
 	give := func(facts map[string]float64, name string, value float64, known bool) {
 		if _, given := facts[name]; known && !given {
 			facts[name] = value
 		}
 	}
 	for name, metric := range figureMetrics {
-		v, known := after.value(metric)
+		v, known := a.after.value(metric)
 		give(in.facts.Figures, name, v, known)
 	}
-	elapsed := after.at.Sub(before.at).Seconds()
-	cpu, known := after.grown(before, unit.Work{Name: "process_cpu_seconds_total"})
+	elapsed := a.after.at.Sub(a.before.at).Seconds()
+	cpu, known := a.grown(cpuTotal)
 	give(in.facts.Figures, "cores", cpu/elapsed, known && elapsed >= 1)
 	if in.table == nil || !in.lasts() {
 		return
 	}
 	part := float64(in.table.DurationNanos) * 1e-9 / elapsed
-	for i := range rules {
-		if u, ok := unit.ParseWork(rules[i].Per); ok {
-			n, known := after.grown(before, u)
-			give(in.facts.Work, rules[i].Per, n*part, known)
-		}
+	for _, text := range units {
+		n, known := a.grown(text)
+		give(in.facts.Work, text, n*part, known)
 	}
 }
 

@@ -169,7 +169,7 @@ func TestCheckAsksForWhatIsNeeded(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	parse := func(text string) *metrics {
-		m, err := parseMetrics(strings.NewReader(text))
+		m, err := parseMetrics(strings.NewReader(text), namesOf([]string{"a", "s", "s_count", "g", "back", "none", "x"}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,5 +218,45 @@ func TestFault_93_MetricsOfTwoProcesses(t *testing.T) {
 				t.Errorf("status %d, want %q:\n%s", status, tt.want, &out)
 			}
 		})
+	}
+}
+
+// manyLines repeats a line without end.
+type manyLines struct {
+	line string
+	at   int
+}
+
+func (m *manyLines) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		k := copy(p[n:], m.line[m.at:])
+		n, m.at = n+k, (m.at+k)%len(m.line)
+	}
+	return n, nil
+}
+
+// Hostile metrics take little memory: series that nobody asks for are not kept, and of others only
+// some.
+func TestFault_117_HostileMetrics(t *testing.T) {
+	for name, line := range map[string]string{
+		"other series":  "other{a=\"" + strings.Repeat("x", 1000) + "\"} 1\n",
+		"many series":   "spins_total{a=\"" + strings.Repeat("x", 1000) + "\"} 1\n",
+		"types":         "# TYPE " + strings.Repeat("x", 1000) + " counter\n",
+		"one long line": "spins_total{a=\"",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := parseMetrics(&manyLines{line: line}, namesOf([]string{"spins_total"}))
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
+			t.Errorf("%s: %d MiB allocated, want at most 32: %v", name, used, err)
+		}
+	}
+	twin, err := parseMetrics(strings.NewReader(strings.Repeat("other 1\n", 100)+"spins_total{code=\"200\"} 7\n"), namesOf([]string{"spins_total"}))
+	if err != nil || len(twin.series) != 1 {
+		t.Errorf("%v, %v", twin, err)
 	}
 }

@@ -91,6 +91,9 @@ func AddSaturating(a, b int64) int64 {
 // Program is the file of the program, "" if the profile does not say.
 func (t *Table) Program() string { return string(t.String(t.program)) }
 
+// Build is the build id of the program, "" if the profile does not say.
+func (t *Table) Build() string { return string(t.String(t.build)) }
+
 // span is text[lo:hi]. Positions take a third of the memory of slices.
 type span struct{ lo, hi uint32 }
 
