@@ -45,6 +45,8 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 				switch f.Name() {
 				case "compare":
 					fmt.Fprint(help, compareHelp)
+				case "probe":
+					fmt.Fprintln(help, "profguard probe -b FILE -allow TARGETS [flags]")
 				case "diff":
 					fmt.Fprintln(help, "profguard diff [flags] OLD NEW")
 				default:

@@ -30,6 +30,7 @@ const usage = `profguard compares profiles with budgets, and benchmarks with tho
   profguard diff OLD NEW                          what does a build cost more than the one before, and where?
   profguard suggest PROFILE...                    budgets to begin with, and what to look at first
   profguard compare -base REF [PACKAGE...]        do benchmarks cost more than before?
+  profguard probe -b budgets.txt -allow TARGETS   an exporter for Prometheus, of many services that have no guard
 
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are read one after the other
@@ -71,11 +72,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		command = suggest
 	case "compare":
 		command = compareBenchmarks
+	case "probe":
+		command = probe
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stdout, usage)
 		return exitKept
 	default:
-		fmt.Fprintf(stderr, "profguard: expected check, diff, suggest or compare, found %q\n\n%s", args[0], usage)
+		fmt.Fprintf(stderr, "profguard: expected check, diff, suggest, compare or probe, found %q\n\n%s", args[0], usage)
 		return exitMisuse
 	}
 	status, err := command(ctx, args[1:], streams{stdin, stdout, stderr})

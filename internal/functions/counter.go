@@ -44,9 +44,15 @@ type Counter struct {
 // New returns a counter that names at most so many functions.
 func New(most int) *Counter {
 	c := &Counter{sketch: newSketch(most), work: map[string]float64{}}
-	c.counter.Names = charge.NewNames(pattern.NewIndex(nil))
-	c.counter.Names.Fold = fold
+	c.Rest()
 	return c
+}
+
+// Rest drops what is kept to count the next profile of the same decoder fast, which is about as
+// large as the profile.
+func (c *Counter) Rest() {
+	c.layout, c.counter = nil, charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil))}
+	c.counter.Names.Fold = fold
 }
 
 // fold is the name that a function is counted under.

@@ -126,6 +126,25 @@ func (r *Rule) InShares() bool {
 	return (r.HasParts() || r.Class == Leak) && r.Dimension != unit.Share
 }
 
+// CountedByFunction reports whether the limit is one for the share of each function as package
+// functions counts it, so that a fleet is judged by these counts.
+func (r *Rule) CountedByFunction() bool {
+	return r.Class == Each && !r.Packages && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
+		!r.Flat && !r.Literal && len(r.Except) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == ""
+}
+
+// Additive is the label of metrics that tells what a fleet is judged by: "true" for the hits and
+// samples of the rule, "function" for the counts of functions, "false" for neither.
+func (r *Rule) Additive() string {
+	switch {
+	case r.AddsUp():
+		return "true"
+	case r.CountedByFunction():
+		return "function"
+	}
+	return "false"
+}
+
 // A Condition compares a figure with a limit in base units. A condition without a Figure
 // always holds.
 type Condition struct {

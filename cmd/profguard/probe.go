@@ -1,0 +1,380 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// probe serves what a guard in each of many targets would export, as an exporter of Prometheus.
+func probe(ctx context.Context, args []string, std streams) (int, error) {
+	p := &prober{source: source{streams: std, stays: true}, judging: &judging{every: guardPeriod}}
+	var files, sentences []string
+	f := newFlags("probe")
+	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
+	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
+	listen := f.String("listen", ":9201", "the `address` to serve /probe and /metrics at")
+	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060 or 10.1.*:6060, or a network such as 10.1.0.0/16; may be given several times", p.allow)
+	f.IntVar(&p.source.seconds, "seconds", 10, "how many `seconds` a profile takes; scrape_timeout must be longer by a few")
+	f.DurationVar(&p.judging.every, "every", guardPeriod, "the `period`, which is the scrape_interval; a target that is asked again within half of it has the same answer")
+	f.IntVar(&p.judging.functions, "functions", 100, "how many functions of each target are exported at most, for the rules of fleets; 0 for none")
+	f.Func("unit", "a counter of the targets' `metrics` that counts work, such as http_requests_total; may be given several times. Those of budgets are counted anyway", p.unit)
+	f.StringVar(&p.judging.module, "module", "", "the `path` of your module, for whom to blame and what is a server's own work")
+	f.StringVar(&p.source.metrics, "metrics", "/metrics", "the `path` of the targets' own metrics")
+	concurrency := f.Int("concurrency", 50, "how many targets are probed at the same time, at most")
+	f.IntVar(&p.most, "targets", 1000, "how many targets are remembered, at most; the one that was probed longest ago is forgotten")
+	args, err := parseFlags(f, args, std.out)
+	if err != nil {
+		return exitMisuse, err
+	}
+	if len(args) > 0 {
+		return exitMisuse, fmt.Errorf("expected no arguments, found %q: targets are named by Prometheus, as /probe?target=HOST:PORT", args[0])
+	}
+	set, err := readBudgets(files, sentences)
+	if err != nil {
+		return exitMisuse, err
+	}
+	if err := p.prepare(set, *concurrency); err != nil {
+		return exitMisuse, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
+	if err != nil {
+		return exitMisuse, fmt.Errorf("-listen: %w", err)
+	}
+	fmt.Fprintf(std.err, "listening on %s: /probe?target=HOST:PORT, /metrics\n", listener.Addr())
+	return p.serve(ctx, listener)
+}
+
+// A prober answers probes.
+type prober struct {
+	source  source
+	judging *judging
+	hosts   []string // patterns of targets
+	nets    []netip.Prefix
+	most    int
+	slots   chan struct{}
+	results *prometheus.CounterVec
+	running prometheus.Gauge
+
+	mu      sync.Mutex
+	targets map[string]*probeTarget
+}
+
+// A probeTarget is a target with the probe that runs, if one does.
+type probeTarget struct {
+	root *url.URL
+	used time.Time // by prober.mu
+
+	mu     sync.Mutex
+	busy   chan struct{} // closed when the running probe is done; nil without one
+	ended  time.Time
+	answer page // of the last probe
+	known  *watched
+}
+
+// maxTargetText limits the text of a target.
+const maxTargetText = 300
+
+func (p *prober) allow(text string) error {
+	if network, err := netip.ParsePrefix(text); err == nil {
+		p.nets = append(p.nets, network)
+		return nil
+	}
+	if _, err := path.Match(text, ""); err != nil || text == "" || strings.Contains(text, "/") {
+		return fmt.Errorf("expected a pattern of HOST:PORT such as *.shop:6060, or a network such as 10.1.0.0/16, found %q", text)
+	}
+	p.hosts = append(p.hosts, text)
+	return nil
+}
+
+func (p *prober) unit(text string) error {
+	if _, ok := unit.ParseWork(text); !ok {
+		return fmt.Errorf("expected the name of a counter, found %q", text)
+	}
+	p.judging.units = append(p.judging.units, text)
+	return nil
+}
+
+// prepare checks the flags and compiles the budgets.
+func (p *prober) prepare(set budget.Set, concurrency int) error {
+	j := p.judging
+	rules, err := set.Rules()
+	switch {
+	case err != nil:
+		return err
+	case len(set) > maxProbed:
+		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", maxProbed, len(set))
+	case len(p.hosts)+len(p.nets) == 0:
+		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: who can reach the probe makes it send requests")
+	case j.functions < 0 || j.functions > 1000:
+		return fmt.Errorf("-functions: expected 0 to 1000, found %d", j.functions)
+	case concurrency < 1 || p.most < 1:
+		return fmt.Errorf("-concurrency and -targets: expected 1 or more, found %d and %d", concurrency, p.most)
+	}
+	if err := p.source.checkSeconds(); err != nil {
+		return err
+	}
+	if j.window = time.Duration(p.source.seconds) * time.Second; j.every < j.window {
+		return fmt.Errorf("-every: expected the scrape_interval, at least -seconds (%v), found %v", j.window, j.every)
+	}
+	j.set, j.rules, j.byKind = set, rules, map[string][]judge.Rule{}
+	for i := range rules {
+		kind := kindOfRule(&rules[i])
+		j.byKind[kind] = append(j.byKind[kind], rules[i])
+	}
+	for _, text := range unitsOf(rules) {
+		if err := p.unit(text); err != nil {
+			return err
+		}
+	}
+	for i := range rules {
+		if rules[i].Test == judge.Grows {
+			fmt.Fprintf(p.source.err, "%s stays undecided: the probe has no baseline; ProfguardReleaseCostsMore in docs/alerts.yml compares releases\n", set[i])
+		}
+	}
+	p.source.streams.err = io.Discard // requests are silent
+	p.slots, p.targets = make(chan struct{}, concurrency), map[string]*probeTarget{}
+	p.results = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "profguard_probes_total", Help: "Probes by result."}, []string{"result"})
+	for _, result := range []string{"ok", "failed", "refused", "crowded", "late", "panic"} {
+		p.results.WithLabelValues(result)
+	}
+	p.running = prometheus.NewGauge(prometheus.GaugeOpts{Name: "profguard_probes_running", Help: "Probes that are under way."})
+	return nil
+}
+
+// maxProbed is the most budgets, for as many series as a guard has.
+const maxProbed = 100
+
+// serve answers until the context ends.
+func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
+	own := prometheus.NewRegistry()
+	own.MustRegister(p.results, p.running, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "profguard_probe_targets", Help: "Targets that are remembered."}, func() float64 {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return float64(len(p.targets))
+		}))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /probe", func(w http.ResponseWriter, r *http.Request) { p.probe(ctx, w, r) })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(own, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /-/healthy", func(http.ResponseWriter, *http.Request) {})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	context.AfterFunc(ctx, func() {
+		ending, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if server.Shutdown(ending) != nil {
+			server.Close()
+		}
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return exitMisuse, err
+	}
+	return exitKept, nil
+}
+
+// probe answers a request for a target.
+func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Request) {
+	refuse := func(result string, status int, err error) {
+		p.results.WithLabelValues(result).Inc()
+		http.Error(w, err.Error(), status)
+	}
+	root, err := p.rootOf(r.URL.Query().Get("target"))
+	if err != nil {
+		refuse("refused", http.StatusForbidden, err)
+		return
+	}
+	left, err := p.timeLeft(r)
+	if err != nil {
+		refuse("refused", http.StatusBadRequest, err)
+		return
+	}
+	t := p.target(root)
+	waiting, cancel := context.WithTimeout(r.Context(), left)
+	defer cancel()
+	select {
+	case <-p.start(server, t, left):
+	case <-waiting.Done():
+		refuse("late", http.StatusGatewayTimeout, fmt.Errorf("%s has not answered in time", root.Host))
+		return
+	}
+	t.mu.Lock()
+	answer := t.answer
+	t.mu.Unlock()
+	if answer == nil {
+		refuse("crowded", http.StatusServiceUnavailable, errors.New("too many targets are probed at the same time: -concurrency says how many may be"))
+		return
+	}
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(answer); err != nil {
+		refuse("failed", http.StatusInternalServerError, err)
+		return
+	}
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+// rootOf is the address of a target: HOST:PORT, or a URL without a user and a query. It must be
+// allowed.
+func (p *prober) rootOf(target string) (*url.URL, error) {
+	const such = "expected /probe?target=HOST:PORT"
+	text := target
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	switch {
+	case len(target) > maxTargetText:
+		return nil, fmt.Errorf("%s, found %d bytes", such, len(target))
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%s, found %q", such, target)
+	}
+	u.Path = "/" + strings.Trim(u.Path, "/")
+	for _, pattern := range p.hosts {
+		if ok, _ := path.Match(pattern, u.Host); ok {
+			return u, nil
+		}
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		for _, network := range p.nets {
+			if network.Contains(addr.Unmap()) {
+				return u, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s may not be probed: -allow says which targets may be", u.Host)
+}
+
+// timeLeft is how long an answer may take: as long as Prometheus waits, less what it takes to send.
+func (p *prober) timeLeft(r *http.Request) (time.Duration, error) {
+	most := p.judging.window + patience
+	text := r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds")
+	if text == "" {
+		return most, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	left := time.Duration(seconds*float64(time.Second)) - 500*time.Millisecond
+	if err != nil || !(seconds > 0) || left < p.judging.window+500*time.Millisecond {
+		return 0, fmt.Errorf("expected a scrape_timeout of some seconds more than the %v that a profile takes, found %ss: make it longer, or -seconds shorter", p.judging.window, text)
+	}
+	return min(left, most), nil
+}
+
+// target is what is remembered of a target.
+func (p *prober) target(root *url.URL) *probeTarget {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := root.String()
+	t := p.targets[name]
+	if t == nil {
+		for len(p.targets) >= p.most {
+			oldest := ""
+			for name, t := range p.targets {
+				if oldest == "" || t.used.Before(p.targets[oldest].used) {
+					oldest = name
+				}
+			}
+			delete(p.targets, oldest)
+		}
+		t = &probeTarget{root: root}
+		p.targets[name] = t
+	}
+	t.used = time.Now()
+	return t
+}
+
+// start returns a channel that is closed when there is an answer. Who asks while a target is
+// probed, or soon after, gets the same one: two servers of Prometheus take no two profiles.
+func (p *prober) start(server context.Context, t *probeTarget, left time.Duration) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy != nil {
+		return t.busy
+	}
+	done := make(chan struct{})
+	if t.answer != nil && time.Since(t.ended) < p.judging.every/2 {
+		close(done)
+		return done
+	}
+	t.busy = done
+	go p.run(server, t, done, left)
+	return done
+}
+
+// run probes a target.
+func (p *prober) run(server context.Context, t *probeTarget, done chan struct{}, left time.Duration) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(server, left)
+	defer cancel()
+	var answer page
+	defer func() {
+		if recover() != nil { // of a profile that a decoder or a judge cannot bear
+			p.results.WithLabelValues("panic").Inc()
+			answer = page{}.probed(false, time.Since(began))
+		}
+		t.mu.Lock()
+		t.answer, t.ended, t.busy = answer, time.Now(), nil
+		t.mu.Unlock()
+		close(done)
+	}()
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return
+	}
+	p.running.Inc()
+	defer p.running.Dec()
+	err := p.ask(ctx, t)
+	result := "ok"
+	if err != nil {
+		result = "failed"
+	}
+	p.results.WithLabelValues(result).Inc()
+	answer = t.known.page().probed(err == nil, time.Since(began))
+}
+
+// ask asks a target and judges its answer. Only the running probe uses what is known of a target.
+func (p *prober) ask(ctx context.Context, t *probeTarget) error {
+	if t.known == nil {
+		t.known = p.judging.watch()
+	}
+	list := p.judging.inputs(t.root.Host)
+	s := p.source
+	a, err := s.ask(ctx, t.root, list, p.judging.units, judge.Facts{Module: p.judging.module, Work: map[string]float64{}, Figures: map[string]float64{}})
+	if err == nil && a.failed != nil && a.after != nil { // the metrics are of two processes
+		err = a.failed
+	}
+	if err != nil {
+		outcome := "failed"
+		if isBusy(err) {
+			outcome = "busy"
+		}
+		t.known.windows[outcome]++
+		return err
+	}
+	if t.known.restarted(a) {
+		t.known = p.judging.watch()
+	}
+	return cmp.Or(t.known.add(ctx, list, a), list[0].err)
+}
+
+// isBusy reports whether the profiler was in use.
+func isBusy(err error) bool { return err != nil && strings.Contains(err.Error(), "already in use") }

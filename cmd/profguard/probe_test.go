@@ -1,0 +1,315 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/profguard/profguard/internal/waiting"
+)
+
+// A prober that runs, and what it has said.
+type runningProbe struct {
+	url string
+}
+
+// startProbe runs the command until the test ends.
+func startProbe(t *testing.T, args ...string) *runningProbe {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	said, says := io.Pipe()
+	ended.Go(func() {
+		defer says.Close()
+		status := run(ctx, append([]string{"probe", "-listen", "127.0.0.1:0", "-seconds", "1", "-every", "1s"}, args...), nil, says, says)
+		if status != exitKept {
+			t.Errorf("the probe ends with %d", status)
+		}
+	})
+	t.Cleanup(func() { cancel(); ended.Wait() })
+	line := make([]byte, 1000)
+	n, err := said.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, said)
+	m := regexp.MustCompile(`listening on (\S+): `).FindSubmatch(line[:n])
+	if m == nil {
+		t.Fatalf("%s", line[:n])
+	}
+	return &runningProbe{"http://" + string(m[1])}
+}
+
+// get asks the probe.
+func (p *runningProbe) get(t *testing.T, path string, header ...string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+func host(server *httptest.Server) string { return strings.TrimPrefix(server.URL, "http://") }
+
+// value is that of the series that begins with a text, -99 if there is none.
+func value(body, series string) float64 {
+	for line := range strings.Lines(body) {
+		if rest, ok := strings.CutPrefix(line, series+" "); ok {
+			v := 0.0
+			fmt.Sscan(rest, &v)
+			return v
+		}
+	}
+	return -99
+}
+
+// A service that imports nothing of ours is judged as by a guard in it: a broken budget fires, one
+// that is kept is ok, its functions and its work are counted. Windows add up.
+func TestProbe(t *testing.T) {
+	server := working(t, true)
+	p := startProbe(t, "-budget", "hot: profguard.spin below 1%", "-budget", "rss below 1000GiB", "-budget", "each: no function above 99%",
+		"-budget", "work: process below 10s per spins_total", "-budget", "goroutines below 1", "-unit", "spin_seconds", "-allow", "127.0.0.0/8")
+	var body string
+	waiting.Until(t, "the broken budgets to fire", func() bool {
+		_, body = p.get(t, "/probe?target="+host(server))
+		return value(body, `profguard_budget_state{budget="hot"}`) == 2 && value(body, `profguard_budget_state{budget="goroutines below 1"}`) == 2
+	})
+	for series, want := range map[string]float64{
+		`profguard_budget_state{budget="hot"}`:                             2,
+		`profguard_budget_state{budget="goroutines below 1"}`:              2,
+		`profguard_budget_state{budget="rss below 1000GiB"}`:               0,
+		`profguard_budget_state{budget="work"}`:                            0,
+		`profguard_budget_limit{budget="hot",unit="ratio"}`:                0.01,
+		`profguard_verdicts_total{budget="hot",verdict="pass"}`:            0,
+		`profguard_probe_success`:                                          1,
+		`profguard_windows_total{outcome="failed"}`:                        0,
+		`profguard_samples_total{additive="function",budget="goroutines"}`: -99,
+	} {
+		if got := value(body, series); got != want {
+			t.Errorf("%s is %v, want %v", series, got, want)
+		}
+	}
+	for _, series := range []string{
+		`profguard_hits_total{additive="true",budget="hot"}`, `profguard_samples_total{additive="function",budget="each"}`,
+		`profguard_last_window_timestamp_seconds`, `profguard_probe_duration_seconds`,
+	} {
+		if !(value(body, series) > 0) {
+			t.Errorf("%s is %v, want more than 0", series, value(body, series))
+		}
+	}
+	for _, want := range []string{`profguard_build_info{goversion="go1`, `profguard_budget_offender_info{`} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("no %s in\n%s", want, body)
+		}
+	}
+	// This process is younger than a minute, or else its functions are counted.
+	if n := value(body, "profguard_function_samples_total"); n > 0 {
+		if !(value(body, `profguard_window_work_total{unit="spin_seconds"}`) > 0) || !strings.Contains(body, `profguard_function_hits_total{function="`) {
+			t.Errorf("functions are not counted in\n%s", body)
+		}
+	}
+	if _, own := p.get(t, "/metrics"); !(value(own, `profguard_probes_total{result="ok"}`) >= 3) || value(own, "profguard_probe_targets") != 1 {
+		t.Errorf("its own metrics:\n%s", own)
+	}
+}
+
+// Functions are counted where the age of the process is not known, as without metrics.
+func TestProbeCountsFunctions(t *testing.T) {
+	server := working(t, false)
+	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", "127.0.0.1:*", "-functions", "5")
+	_, body := p.get(t, "/probe?target="+host(server))
+	if !(value(body, "profguard_function_samples_total") > 20) || !strings.Contains(body, `profguard_function_hits_total{function="github.com/profguard/profguard/cmd/profguard.spin"}`) {
+		t.Errorf("functions are not counted in\n%s", body)
+	}
+	samples := value(body, "profguard_function_samples_total")
+	waiting.Until(t, "another window to be added", func() bool {
+		_, body = p.get(t, "/probe?target="+host(server))
+		return value(body, "profguard_function_samples_total") > samples
+	})
+}
+
+// Who can reach the probe can make it ask only what is allowed.
+func TestProbeRefuses(t *testing.T) {
+	var asked atomic.Int32
+	secret := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer secret.Close()
+	redirects := httptest.NewServer(http.RedirectHandler(secret.URL+"/debug/pprof/profile", http.StatusFound))
+	defer redirects.Close()
+	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", host(redirects), "-allow", "*.shop:6060", "-allow", "10.0.0.0/8")
+	for target, want := range map[string]int{
+		host(secret): http.StatusForbidden, "": http.StatusForbidden, "a.shop:6060@" + host(secret): http.StatusForbidden,
+		"file:///etc/passwd": http.StatusForbidden, "http://user:word@a.shop:6060": http.StatusForbidden, "a.shop:6060%2f..%2f": http.StatusForbidden,
+		"11.0.0.1:6060": http.StatusForbidden, "[::ffff:11.0.0.1]:6060": http.StatusForbidden, strings.Repeat("a", 400) + ".shop:6060": http.StatusForbidden,
+		host(redirects): http.StatusOK,
+	} {
+		if status, body := p.get(t, "/probe?target="+strings.NewReplacer("%", "%25", "#", "%23", "&", "%26").Replace(target)); status != want {
+			t.Errorf("%q: %d %s, want %d", target, status, body, want)
+		}
+	}
+	if _, body := p.get(t, "/probe?target="+host(redirects)); value(body, "profguard_probe_success") != 0 {
+		t.Errorf("a redirection is an answer:\n%s", body)
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests to what is not allowed", n)
+	}
+	if status, body := p.get(t, "/probe?target="+host(redirects), "X-Prometheus-Scrape-Timeout-Seconds", "1"); status != http.StatusBadRequest || !strings.Contains(body, "scrape_timeout") {
+		t.Errorf("a scrape that is too short: %d %s", status, body)
+	}
+}
+
+// Targets that hang hold up nobody else, and answer with what was known: they have failed.
+func TestFault_111_TargetHangs(t *testing.T) {
+	hanging := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hanging:
+		case <-r.Context().Done():
+		}
+	}))
+	defer hangs.Close()
+	defer close(hanging)
+	server := working(t, false)
+	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", "127.0.0.0/8", "-concurrency", "2")
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		p.get(t, "/probe?target="+host(hangs), "X-Prometheus-Scrape-Timeout-Seconds", "2.5")
+	})
+	if _, body := p.get(t, "/probe?target="+host(server)); value(body, "profguard_probe_success") != 1 {
+		t.Errorf("beside a target that hangs:\n%s", body)
+	}
+	asking.Wait()
+	if _, own := p.get(t, "/metrics"); value(own, `profguard_probes_total{result="late"}`)+value(own, `profguard_probes_total{result="failed"}`) < 1 {
+		t.Errorf("no probe has failed:\n%s", own)
+	}
+}
+
+// Two servers of Prometheus that ask at the same time take one profile.
+func TestProbeIsShared(t *testing.T) {
+	server := working(t, false)
+	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", "127.0.0.0/8")
+	var asking sync.WaitGroup
+	for range 5 {
+		asking.Go(func() {
+			if _, body := p.get(t, "/probe?target="+host(server)); value(body, "profguard_probe_success") != 1 {
+				t.Errorf("%s", body)
+			}
+		})
+	}
+	asking.Wait()
+	if _, own := p.get(t, "/metrics"); value(own, `profguard_probes_total{result="ok"}`) != 1 {
+		t.Errorf("%s", own)
+	}
+}
+
+// Hostile profiles: bombs, other bytes, other kinds.
+func TestFault_118_HostileTarget(t *testing.T) {
+	var bomb bytes.Buffer
+	zip := gzip.NewWriter(&bomb)
+	for range 100 {
+		zip.Write(make([]byte, 1<<20))
+	}
+	zip.Close()
+	contents := [][]byte{bomb.Bytes(), []byte("no profile"), nil, []byte("<html>")}
+	var at atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/metrics") {
+			io.Copy(w, io.LimitReader(&manyLines{line: "process_cpu_seconds_total{a=\"b\"} 1e999\n"}, 10<<20))
+			return
+		}
+		w.Write(contents[int(at.Add(1))%len(contents)])
+	}))
+	defer server.Close()
+	p := startProbe(t, "-budget", "each: no function above 99%", "-budget", "process below 1s per spins_total", "-allow", "127.0.0.0/8")
+	for range 2 * len(contents) {
+		status, body := p.get(t, "/probe?target="+host(server))
+		if status != http.StatusOK || value(body, "profguard_probe_success") != 0 || value(body, `profguard_budget_state{budget="each"}`) > -1 {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+}
+
+// What is wrong with flags is said before anything is served.
+func TestProbeFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"-allow 10.0.0.0/8":                                          "no budgets",
+		"-budget each_of":                                            "budget",
+		"-budget goroutines&below&5":                                 "expected -allow",
+		"-budget goroutines&below&5 -allow http://x/":                "expected a pattern of HOST:PORT",
+		"-budget goroutines&below&5 -allow * -seconds 20 -every 10s": "-every: expected the scrape_interval",
+		"-budget goroutines&below&5 -allow * -unit a{":               "expected the name of a counter",
+		"-budget goroutines&below&5 -allow * -functions 5000":        "-functions: expected 0 to 1000",
+		"-budget goroutines&below&5 -allow * target:1":               "expected no arguments",
+		"-budget goroutines&below&5 -allow * -listen 1.2.3.4.5":      "-listen: ",
+	} {
+		list := strings.Fields("probe " + args)
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], "&", " ")
+		}
+		var out bytes.Buffer
+		if status := run(t.Context(), list, nil, &out, &out); status != exitMisuse || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %d %s, want %s", args, status, out.String(), want)
+		}
+	}
+}
+
+// The series are those of a guard, with the same labels and help: docs/exports.md lists them.
+func TestProbeExportsAsAGuard(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/exports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []exported{
+		budgetState, budgetValue, budgetLow, budgetHigh, budgetLimit, budgetOffender, verdicts, samplesTotal, hitsTotal,
+		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowWork, probeSuccess, probeDuration,
+	} {
+		d := regexp.MustCompile(`fqName: "(.*?)", help: "(.*?)", .*variableLabels: \{(.*?)\}`).FindStringSubmatch(m.desc.String())
+		labels := "none"
+		if d[3] != "" {
+			labels = "`" + strings.ReplaceAll(d[3], ",", "`, `") + "`"
+		}
+		if row := fmt.Sprintf("| `%s` | %s | %s |", d[1], labels, d[2]); !strings.Contains(string(doc), row) {
+			t.Errorf("docs/exports.md does not have %s", row)
+		}
+	}
+}
+
+// After the last probe nothing is left of them.
+func TestProbeLeavesNothing(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	t.Run("", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0") // nobody answers
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		p := startProbe(t, "-budget", "each: no function above 99%", "-allow", "127.0.0.0/8")
+		p.get(t, "/probe?target="+l.Addr().String(), "X-Prometheus-Scrape-Timeout-Seconds", "2.1")
+	})
+}
