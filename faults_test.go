@@ -117,6 +117,7 @@ var faults = []struct{ fault, folder, test string }{
 	115: {"clocks that differ", "internal/integration", "TestFault_115_Clocks"},
 	116: {"a build with one process", "internal/integration", "TestFault_116_OneProcess"},
 	117: {"hostile metrics of a service", "cmd/profguard", "TestFault_117_HostileMetrics"},
+	118: {"hostile targets of a probe", "cmd/profguard", "TestFault_118_HostileTarget"},
 	130: {"a reference is damaged, or of a newer form", "internal/reference", "TestFault_130_DamagedReference"},
 	131: {"a reference of the future", "internal/dumps", "TestFault_131_ReferenceOfTheFuture"},
 	132: {"two processes write a reference", "internal/dumps", "TestFault_132_ReferenceByTwo"},

@@ -30,7 +30,7 @@ type entry struct {
 func newEntry(b *loop.Budget) *entry {
 	e := &entry{Budget: b}
 	e.status.Name, e.status.Budget, e.status.Since, e.status.Verdicts = b.Name, b.Of, time.Now(), map[string]int64{}
-	e.status.Result.Budget, e.status.additive = b.Of, b.Rule.AddsUp()
+	e.status.Result.Budget, e.status.additive = b.Of, b.Rule.Additive()
 	if b.Rule.InShares() {
 		e.status.OffenderUnit = "ratio"
 	}

@@ -46,6 +46,14 @@ type Config struct {
 	Every  time.Duration
 	Window time.Duration
 
+	// Functions is how many functions have metrics of their own, at most: the samples that each was
+	// charged with, as "no function" charges them. These counters add up over processes and time, so
+	// that a fleet is judged, and a release compared with the one before: see docs/fleet.md, which
+	// suggests 100. By default there are none. A function that had half a percent of the CPU once
+	// has its counter for good, with what was counted before. Nothing is counted in the first minute
+	// after Start, in which a process gets ready.
+	Functions int
+
 	// DumpDir is the directory for profiles of failing windows; "" means that none are
 	// kept. It is created with mode 0700, and refused if it is a link, belongs to another
 	// user, or is writable by others. Kubernetes makes volumes writable by the group of a
@@ -166,6 +174,9 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	}
 	if c.Every < c.Window {
 		wrong("Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
+	}
+	if c.Functions < 0 || c.Functions > maxFunctions {
+		wrong("Functions: expected 0 to %d, found %d: each is a time series of each process", maxFunctions, c.Functions)
 	}
 	if c.DumpDir == "" && c.Keep != (Keep{}) {
 		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")

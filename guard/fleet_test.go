@@ -43,7 +43,7 @@ func TestFault_88_SumOfMaxima(t *testing.T) {
 			}
 			return hits / samples
 		}
-		if got := share("each", "false"); !(got > 0.22 && got < 0.35) {
+		if got := share("each", "function"); !(got > 0.22 && got < 0.35) {
 			t.Errorf("hits of the worst function add up to %.3f, want about a quarter, and not as a share", got)
 		}
 		if got := share("pattern", "true"); !(got > 0.08 && got < 0.12) {

@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/loop"
 )
 
@@ -42,6 +43,7 @@ type Guard struct {
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
 	metrics *collector
+	counts  atomic.Pointer[functions.Totals] // nil: none were counted
 	pages   sync.Once
 	// page is made by pages, once for all calls of Handler. It is an interface so that the
 	// linker can leave the pages out of programs that do not call Handler.
@@ -164,6 +166,9 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		if g.cfg.ExportAll {
 			cfgOfLoop.Windows = append(cfgOfLoop.Windows, x.window)
 		}
+	}
+	if g.cfg.Functions > 0 {
+		cfgOfLoop.Windows = append(cfgOfLoop.Windows, g.countFunctions())
 	}
 	g.loop = loop.New(cfgOfLoop)
 	return g, nil

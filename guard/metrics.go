@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -27,7 +26,11 @@ var (
 	metricVacuous  = newGauge("budget_vacuous", "1 while the budget may never fail: no function that is linked matches it, its profile is missing, or there was nothing for it to judge in 60 windows.", "budget")
 	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
 	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Where additive is true, hits divided by samples is the share, over any time and any number of processes.", "budget", "additive")
-	metricHits     = newCounter("hits_total", "Samples charged to the budget. Where additive is false they are no share of a fleet: of the worst function of each window, or to compare with a baseline or an amount.", "budget", "additive")
+	metricHits     = newCounter("hits_total", "Samples charged to the budget. Where additive is not true they are no share of a fleet: of the worst function of each window, or to compare with a baseline or an amount.", "budget", "additive")
+	metricFunction = newCounter("function_hits_total", "Samples charged to the function, in all windows that are counted.", "function")
+	metricCounted  = newCounter("function_samples_total", "Samples of all windows that are counted.")
+	metricRest     = newGauge("function_rest_ratio", "The largest share of the last samples that a function without a series of its own can have had.")
+	metricWork     = newCounter("window_work_total", "Work done in all windows that are counted.", "unit")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
 	metricBuild    = newGauge("build_info", "1; which build of the program runs, with the revision of its version control and the version of Go.", "version", "revision", "goversion")
@@ -122,8 +125,22 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			}
 			ch <- m
 		}
-		add(metricSamples, float64(b.Samples), name, strconv.FormatBool(b.additive))
-		add(metricHits, float64(b.Hits), name, strconv.FormatBool(b.additive))
+		add(metricSamples, float64(b.Samples), name, b.additive)
+		add(metricHits, float64(b.Hits), name, b.additive)
+	}
+	if t := g.counts.Load(); t != nil {
+		add(metricCounted, float64(t.Samples))
+		add(metricRest, t.Rest)
+		for _, h := range t.Hits {
+			add(metricFunction, float64(h.Count), h.Function)
+		}
+		works := map[string]float64{}
+		for unit, n := range t.Work {
+			works[label(unit)] += n
+		}
+		for unit, n := range works {
+			add(metricWork, n, unit)
+		}
 	}
 	if !s.Good.IsZero() {
 		add(metricGood, float64(s.Good.UnixMilli())/1000)

@@ -79,8 +79,8 @@ type BudgetStatus struct {
 	// measured says that the Result has a value: a window that was lost, too idle to judge, or
 	// without a unit of work has none, and zero would be wrong.
 	measured bool
-	// additive says that the Hits of windows and processes add up to a share.
-	additive bool
+	// additive says what a fleet is judged by, see judge.Rule.Additive.
+	additive string
 
 	// Result is the result of the last window that had one. OffenderUnit is the unit of its
 	// offenders if that is not the Result's: those of a figure are shares of a profile.

@@ -114,7 +114,11 @@ func (w *watched) page() (p page) {
 	for _, h := range t.Hits {
 		p.add(functionHits, float64(h.Count), h.Function)
 	}
+	works := map[string]float64{} // names that are clipped may be equal
 	for unit, n := range t.Work {
+		works[pattern.Clipped(unit, 200)] += n
+	}
+	for unit, n := range works {
 		p.add(windowWork, n, unit)
 	}
 	return p

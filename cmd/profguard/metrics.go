@@ -145,6 +145,11 @@ func (m *metrics) sum(u unit.Work) (sum float64, known bool) {
 	return sum, known
 }
 
+// has reports whether the metric of a unit of work has series.
+func (m *metrics) has(u unit.Work) bool {
+	return len(m.series[u.Name])+len(m.series[u.Name+"_count"]) > 0
+}
+
 // value is the value of a metric without labels.
 func (m *metrics) value(name string) (v float64, known bool) {
 	if list := m.series[name]; len(list) == 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A watched is what is known of one process that is probed, as a guard in it would know it. It lives
@@ -143,9 +144,14 @@ func (w *watched) add(ctx context.Context, list []*input, a *answer) error {
 		return nil
 	}
 	window := functions.Window{Table: cpu.table, Module: w.judging.module, Work: cpu.facts.Work, NoWork: map[string]string{}}
-	for _, unit := range w.judging.units {
-		if _, known := window.Work[unit]; !known {
-			window.NoWork[unit] = "the counter of " + unit + " is not known"
+	for _, text := range w.judging.units {
+		if _, known := window.Work[text]; known {
+			continue
+		}
+		if u, _ := unit.ParseWork(text); a.failed == nil && !a.after.has(u) {
+			window.Work[text] = 0 // a series begins with its first event
+		} else {
+			window.NoWork[text] = "the counter of " + text + " is not known"
 		}
 	}
 	defer w.counter.Rest()

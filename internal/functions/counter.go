@@ -38,12 +38,12 @@ type Counter struct {
 	query   int
 	sketch  *sketch
 	samples int64
-	work    map[string]float64
+	work    map[string]float64 // nil before the first window
 }
 
 // New returns a counter that names at most so many functions.
 func New(most int) *Counter {
-	c := &Counter{sketch: newSketch(most), work: map[string]float64{}}
+	c := &Counter{sketch: newSketch(most)}
 	c.Rest()
 	return c
 }
@@ -70,10 +70,11 @@ type Window struct {
 }
 
 // Add counts a window. If it cannot be counted, nothing of it is: hits and work are of the same
-// windows. So it is if the work in a unit is not known that was counted before.
+// windows. So it is if the work in a unit is not known that was counted before. Units of work are
+// those of the first window: one that comes later would lack what was done before.
 func (c *Counter) Add(ctx context.Context, w Window) error {
-	for name, why := range w.NoWork {
-		if _, counted := c.work[name]; counted {
+	for name := range c.work {
+		if why, unknown := w.NoWork[name]; unknown {
 			return fmt.Errorf("count functions: %s", why)
 		}
 	}
@@ -108,9 +109,16 @@ func (c *Counter) Add(ctx context.Context, w Window) error {
 	}
 	c.sketch.add(sums.Total, hits)
 	c.samples = decode.AddSaturating(c.samples, sums.Total)
-	for name, n := range w.Work {
-		if sum := c.work[name] + n; n >= 0 && sum <= math.MaxFloat64 {
-			c.work[name] = sum
+	if c.work == nil {
+		c.work = map[string]float64{}
+		for name := range w.Work {
+			c.work[name] = 0
+		}
+	}
+	for name := range c.work {
+		n, counted := w.Work[name]
+		if c.work[name] += n; !counted || !(n >= 0 && c.work[name] <= math.MaxFloat64) {
+			delete(c.work, name)
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package functions
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -58,27 +60,28 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// A window whose hits cannot be related to a unit that was counted before is left out.
+// A window whose hits cannot be related to the work is left out. Work that is not counted from the
+// first window on, or not any more, is not work of all hits.
 func TestWorkUnknown(t *testing.T) {
 	c := New(10)
-	const window = "cpu 10s\nmain.main;main.serve;main.run 10\n"
-	table, err := new(decode.Decoder).Profile(folded.Must(window))
+	table, err := new(decode.Decoder).Profile(folded.Must("cpu 10s\nmain.main;main.serve;main.run 10\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	hangs := map[string]string{"request": "its counter hangs"}
 	for i, w := range []Window{
-		{NoWork: map[string]string{"request": "its counter hangs"}}, // it is not known yet that it counts at all
-		{Work: map[string]float64{"request": 3, "job": -1}},
-		{NoWork: map[string]string{"request": "its counter hangs"}},
+		{Work: map[string]float64{"request": 3, "job": 0, "row": 5}},
+		{Work: map[string]float64{"job": 1, "row": 1}, NoWork: hangs},
+		{Work: map[string]float64{"request": 4, "job": math.Inf(1), "late": 7}, NoWork: map[string]string{"other": "it never counted"}},
 	} {
 		w.Table = table
 		err := c.Add(t.Context(), w)
-		if failed := err != nil; failed != (i == 2) {
+		if failed := err != nil; failed != (i == 1) {
 			t.Errorf("window %d: %v", i, err)
 		}
 	}
-	if got := c.Totals(); got.Samples != 20 || got.Work["request"] != 3 || got.Work["job"] != 0 {
-		t.Errorf("%+v, want two windows", got)
+	if got := c.Totals(); got.Samples != 20 || fmt.Sprint(got.Work) != "map[request:7]" {
+		t.Errorf("%+v, want two windows with 7 requests", got)
 	}
 }
 

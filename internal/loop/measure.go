@@ -56,6 +56,7 @@ type Window struct {
 	Elapsed time.Duration
 	CPU     time.Duration      // that the process used
 	Work    map[string]float64 // that was done, by unit
+	NoWork  map[string]string  // why the work of a unit is not known
 	Profile decode.Source      // nobody may write to it
 	Table   *decode.Table      // the same; only until the call returns
 }
@@ -199,7 +200,7 @@ func (r *Measurement) window() *Window {
 	if r.table == nil {
 		return nil
 	}
-	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, Profile: r.CPU.Source, Table: r.table}
+	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Profile: r.CPU.Source, Table: r.table}
 }
 
 // completed returns the start of the period that a window from start to end completes. It

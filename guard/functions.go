@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/functions"
+	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/process"
+)
+
+const (
+	// maxFunctions limits the series of functions, of which a fleet has one for each process.
+	maxFunctions = 1000
+
+	// settled is how old a guard is when functions are counted. What a process does to get ready is
+	// no cost of its work, and in a fleet that is rolled out all processes would do it.
+	settled = time.Minute
+)
+
+// countFunctions counts the functions of windows, for the loop's goroutine. After a panic, none are
+// counted any more.
+func (g *Guard) countFunctions() func(*loop.Window) {
+	counter := functions.New(g.cfg.Functions)
+	return func(w *loop.Window) {
+		if counter == nil || w.Start.Sub(g.started) < settled {
+			return
+		}
+		var err error
+		broken := foreign.Recovered(func() {
+			err = counter.Add(context.Background(), functions.Window{
+				Table: w.Table, Live: true, Module: g.module, Modules: process.Modules(), Work: w.Work, NoWork: w.NoWork,
+			})
+			totals := counter.Totals()
+			g.counts.Store(&totals)
+		})
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		switch g.faults.clear("functions"); {
+		case broken != nil:
+			counter = nil
+			g.degraded("functions", "panic", "functions are no longer counted: "+broken.Error())
+		case err != nil:
+			g.degraded("functions", "", "a window was left out: "+err.Error())
+		}
+	}
+}
