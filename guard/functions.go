@@ -28,12 +28,13 @@ func (g *Guard) countFunctions() func(*loop.Window) {
 			return
 		}
 		var err error
-		broken := foreign.Recovered(func() {
+		broken := foreign.Recovered(func() error {
 			err = counter.Add(context.Background(), functions.Window{
 				Table: w.Table, Live: true, Module: g.module, Modules: process.Modules(), Work: w.Work, NoWork: w.NoWork,
 			})
 			totals := counter.Totals()
 			g.counts.Store(&totals)
+			return nil
 		})
 		g.mu.Lock()
 		defer g.mu.Unlock()
