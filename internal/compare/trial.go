@@ -16,6 +16,9 @@ const (
 	// exactPairs are how many pairs must agree until a cost counts as exact.
 	exactPairs = 5
 
+	// leastPairs are the pairs that a verdict takes, with evidence of less than ln 2 from each.
+	leastPairs = 8
+
 	// cpuPart of the error is for CPU time, and the rest for allocations, which mostly are exact.
 	cpuPart, allocPart = 0.8, 0.1
 
@@ -215,11 +218,11 @@ func (t *trial) close() report.Benchmark {
 func (t *trial) open(name string, c *cost) string {
 	switch {
 	case t.pairs == 0:
-		return "no pair in the time; one takes " + t.pairTime().String() + ", and some twelve decide"
-	case t.pairs < 12:
-		return fmt.Sprintf("only %d pairs in the time, of %s each; some twelve decide at best", t.pairs, t.pairTime())
+		return fmt.Sprintf("no pair in the time; one takes some %s, and at least %d decide", t.pairTime(), leastPairs)
+	case t.pairs < leastPairs:
+		return fmt.Sprintf("only %s in the time, of some %s each; at least %d decide", unit.Plural(t.pairs, "pair"), t.pairTime(), leastPairs)
 	}
-	return name + " too near the limit for this noise"
+	return fmt.Sprintf("%s too near the limit for the noise of %d pairs", name, t.pairs)
 }
 
 // pairTime is how long a pair takes.

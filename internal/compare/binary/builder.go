@@ -142,7 +142,7 @@ func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, err
 		}
 	}
 	path := filepath.Join(b.out, key+".test")
-	args := []string{"test", "-c", "-buildvcs=false", "-overlay", b.overlay, "-o", path}
+	args := []string{"test", "-c", "-vet=off", "-buildvcs=false", "-overlay", b.overlay, "-o", path}
 	if trim {
 		args = append(args, "-trimpath")
 	}

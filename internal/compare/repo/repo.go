@@ -47,17 +47,14 @@ func (r *Repo) Root() string { return r.root }
 // Resolve returns the commit that a name means.
 func (r *Repo) Resolve(ctx context.Context, name string) (Revision, error) {
 	text, err := git(ctx, r.root, nil, "log", "-1", "--format=%H %T %cI", "--end-of-options", name, "--")
-	if err != nil {
+	f := strings.Fields(text)
+	if err != nil || len(f) != 3 { // a tree has no log
 		remedy := "; git branch -a and git tag list what is there"
 		if r.isShallow(ctx) {
 			remedy = "; this is a shallow clone, which has only the newest commits: fetch the base with git fetch --depth=1 origin BRANCH" +
 				" and say -base FETCH_HEAD, or clone with all of them (actions/checkout: fetch-depth: 0)"
 		}
 		return Revision{}, fmt.Errorf("expected a commit, found %q, which is not in this repository%s", name, remedy)
-	}
-	f := strings.Fields(text)
-	if len(f) != 3 {
-		return Revision{}, fmt.Errorf("git log printed %q for %s", text, name)
 	}
 	return Revision{Hash: f[0], Tree: f[1], Time: f[2]}, nil
 }

@@ -167,7 +167,7 @@ func (r *Report) Summary() string {
 	case r.Stopped:
 		text += "; interrupted after " + r.Took.Round(time.Second).String()
 	case r.TimeIsUp && count[Undecided] > 0:
-		text += "; the time is up after " + r.Took.Round(time.Second).String()
+		text += "; the time is up after " + r.Took.Round(time.Second).String() + ", and a longer -time decides more"
 	}
 	return text
 }

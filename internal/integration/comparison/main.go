@@ -30,16 +30,17 @@ type result struct {
 	Limit  float64 `json:"limit"`
 	Kind   string  `json:"kind"` // of work
 	Load   string  `json:"load"`
+	Short  bool    `json:"short,omitempty"` // undecided before its time was up
 	report.Benchmark
 	Slices []report.Slice `json:"slices"`
 }
 
 // kinds of work, as the code of a benchmark that does it once.
 var kinds = map[string]string{
-	"json":   `if err := json.Unmarshal(text, &v); err != nil { b.Fatal(err) }`,
-	"sort":   `copy(list, numbers); sort.Ints(list)`,
-	"hash":   `sum = sha256.Sum256(block)`,
-	"allocs": `m := map[int]string{}; for i := range 200 { m[i] = strings.Repeat("x", i%50) }; sink = m`,
+	"JSON":   `if err := json.Unmarshal(text, &v); err != nil { b.Fatal(err) }`,
+	"Sort":   `copy(list, numbers); sort.Ints(list)`,
+	"Hash":   `sum = sha256.Sum256(block)`,
+	"Allocs": `m := map[int]string{}; for i := range 200 { m[i] = strings.Repeat("x", i%50) }; sink = m`,
 }
 
 // code is a package with a benchmark of each kind, whose call does so much work, in percent.
@@ -123,10 +124,9 @@ func collect(ctx context.Context, growths string, limit float64, busy int, durin
 			return err
 		}
 		for _, b := range r.Benchmarks {
-			if b.Verdict == report.Undecided && b.Took < each && (r.TimeIsUp || r.Stopped) && time.Now().After(end) {
-				continue // this command's time was up, not the benchmark's
-			}
 			line := result{Growth: planted[b.Package], Limit: limit, Kind: b.Name, Load: r.System.Load, Benchmark: b, Slices: b.Slices}
+			// This command's time may be up before the benchmark's.
+			line.Short = b.Verdict == report.Undecided && b.Took < each
 			if err := json.NewEncoder(file).Encode(line); err != nil {
 				return err
 			}

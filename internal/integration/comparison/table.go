@@ -43,14 +43,17 @@ func tables(path string) error {
 	rows := slices.SortedFunc(maps.Keys(by), func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.limit, b.limit), cmp.Compare(a.growth, b.growth))
 	})
-	fmt.Println("| planted | limit | comparisons | broken | kept | cheaper | undecided | time in the median | in 9 of 10 | benchstat says more | less |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| planted | limit | comparisons | broken | kept | cheaper | undecided | stopped early | time in the median | in 9 of 10 | benchstat says more | less |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, w := range rows {
 		count, more, less, tested := map[string]int{}, 0, 0, 0
 		var took []time.Duration
 		for _, r := range by[w] {
 			name := string(r.Verdict)
-			if r.Improved {
+			switch {
+			case r.Short:
+				name = "short"
+			case r.Improved:
 				name = "cheaper"
 			}
 			count[name]++
@@ -64,8 +67,8 @@ func tables(path string) error {
 			}
 		}
 		slices.Sort(took)
-		fmt.Printf("| %+g%% | %g%% | %d | %d | %d | %d | %d | %v | %v | %d of %d | %d |\n", w.growth, w.limit, len(by[w]),
-			count[string(report.Broken)], count[string(report.Kept)], count["cheaper"], count[string(report.Undecided)],
+		fmt.Printf("| %+g%% | %g%% | %d | %d | %d | %d | %d | %d | %v | %v | %d of %d | %d |\n", w.growth, w.limit, len(by[w]),
+			count[string(report.Broken)], count[string(report.Kept)], count["cheaper"], count[string(report.Undecided)], count["short"],
 			took[len(took)/2].Round(time.Second), took[len(took)*9/10].Round(time.Second), more, tested, less)
 	}
 	redraw(by)
