@@ -38,15 +38,13 @@ var figureKinds = map[string]string{"process": kinds.CPU, "gc": kinds.CPU, "goro
 
 // kindOfRule is the kind of profile that decides a rule, "" if none does.
 func kindOfRule(r *judge.Rule) string {
-	switch {
-	case r.Test == judge.Steady:
+	switch needs := r.Needs(); {
+	case needs.Hours:
 		return ""
-	case r.Class == judge.Leak:
-		return kinds.GoroutineLeak
-	case r.Class == judge.Figure:
-		return figureKinds[r.Subject]
+	case needs.Profile != "":
+		return needs.Profile
 	}
-	return r.Kind
+	return figureKinds[r.Subject]
 }
 
 // inputsFor are the profiles that decide the rules and their conditions. It is that of CPU if there are

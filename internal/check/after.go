@@ -53,11 +53,11 @@ func (r *run) judgeFigures() {
 		// time in which the process waited for a core does not count as idle.
 		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, r.waitedShare()))
 		if r.rules[i].Subject == "gc" && o.Verdict == evidence.Fail && cores < gcLeast {
-			o.Verdict = evidence.Inconclusive
-			if !r.busy() {
-				o.cause = mistake
+			why := mistake
+			if r.busy() {
+				why = noTime
 			}
-			o.Reason = judge.LittleCPU{Of: o.Reason, Cores: cores}
+			*o = o.undecided(why, judge.LittleCPU{Of: o.Reason, Cores: cores})
 		}
 	}
 }

@@ -23,7 +23,7 @@ const baselineSamples = 2000
 
 // loadBaseline reads the baseline, if there are rules that compare with it.
 func (r *run) loadBaseline() (problem string) {
-	rules := slices.DeleteFunc(slices.Clone(r.rules), func(r judge.Rule) bool { return r.Test != judge.Grows })
+	rules := slices.DeleteFunc(slices.Clone(r.rules), func(r judge.Rule) bool { return !r.Needs().Baseline })
 	if len(rules) == 0 {
 		return ""
 	}

@@ -99,7 +99,7 @@ func (r *run) count() {
 			continue
 		}
 		if o.Verdict != evidence.Fail && rest.left != nil {
-			o.Verdict, o.cause, o.Reason = evidence.Inconclusive, rest.cause, *rest.left
+			o = o.undecided(rest.cause, *rest.left)
 		}
 		r.outcomes[i] = o
 		if o.Verdict == evidence.Fail && !r.worker.Busy {

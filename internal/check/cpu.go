@@ -96,10 +96,10 @@ const unitTime = 5 * time.Second
 // awaitsUnit reports whether a unit of a budget was not done yet in a block. A block without
 // one has CPU but no work, so its CPU would be left out. It does not wait for the first call,
 // which may last as long as the check.
-func (r *run) awaitsUnit(block span) bool {
-	return block.elapsed < unitTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
+func (r *run) awaitsUnit(g span) bool {
+	return g.elapsed < unitTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
 		per := r.rules[i].Per
-		return per != "" && block.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
+		return per != "" && g.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
 	})
 }
 
@@ -174,7 +174,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
 	case c.hasLostLabel():
-		return mistake, c.lostLabel(r)
+		return mistake, c.lostLabel(r.worker.LostRoot())
 	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():

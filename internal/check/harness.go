@@ -61,8 +61,8 @@ type testRun struct {
 	short      bool // -short
 	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
 	cpuprofile bool // testing holds the profiler
-	mutex      bool // -mutexprofile: the user has set the rate
-	block      bool // -blockprofile: likewise
+	mutexes    bool // -mutexprofile: the user has set the rate
+	blocking   bool // -blockprofile: likewise
 	race       bool // -race
 }
 
@@ -77,8 +77,17 @@ func currentTestRun() testRun {
 		short:      process.TestFlag("short"),
 		fuzzing:    process.TestFlag("fuzz") || process.TestFlag("fuzzworker"),
 		cpuprofile: profiler.HeldByTest(),
-		mutex:      process.TestFlag("mutexprofile"),
-		block:      process.TestFlag("blockprofile"),
+		mutexes:    process.TestFlag("mutexprofile"),
+		blocking:   process.TestFlag("blockprofile"),
 		race:       slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}
+}
+
+// Config are the settings of a check, as guard.Checker documents them.
+type Config struct {
+	Max          time.Duration
+	Work         map[string]func() float64
+	BaselineFile string
+	Update       bool
+	Strict       bool
 }

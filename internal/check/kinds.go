@@ -65,5 +65,5 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 // records reports whether the check makes the runtime record all events of a kind. It does
 // not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {
-	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) && r.byKind(r.plan.profiles)[kind] != nil
+	return (kind == kinds.Mutex && !r.test.mutexes || kind == kinds.Block && !r.test.blocking) && r.byKind(r.plan.profiles)[kind] != nil
 }

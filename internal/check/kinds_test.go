@@ -196,7 +196,7 @@ func TestRecords(t *testing.T) {
 	if !r.records("mutex") || r.records("block") {
 		t.Errorf("records mutex %t, block %t", r.records("mutex"), r.records("block"))
 	}
-	if r.test.mutex = true; r.records("mutex") {
+	if r.test.mutexes = true; r.records("mutex") {
 		t.Error("records mutex beside -mutexprofile")
 	}
 }

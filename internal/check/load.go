@@ -45,19 +45,6 @@ func (c *clock) waitedShare() float64 {
 // busy reports whether the machine keeps this check from running.
 func (c *clock) busy() bool { return c.waitedShare() > busyShare }
 
-// goOn gives a check that is not decided when its time is up more time, if the machine was
-// busy. It reports whether it did. That is said in the end, at the line of the test: a callback
-// of the profiler, which calls goOn as well, has no line there.
-func (r *run) goOn() bool {
-	if !r.ends.Before(r.latest) || !r.busy() {
-		return false
-	}
-	r.notes = append(r.notes, fmt.Sprintf("not decided after %v, so it went on for up to %v more: %s",
-		time.Since(r.begun).Round(100*time.Millisecond), time.Until(r.latest).Round(time.Second), r.loadText()))
-	r.ends = r.latest
-	return true
-}
-
 // loadText says with figures how busy the machine was.
 func (c *clock) loadText() string {
 	return fmt.Sprintf("the machine was busy: goroutines and threads of this process waited %v for a core in %v",

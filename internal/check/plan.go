@@ -40,42 +40,39 @@ func planOf(set budget.Set, rules []judge.Rule, c Config) (p plan, wrong []strin
 }
 
 func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
+	needs := r.Needs()
 	_, given := c.Work[r.Per]
-	ofCPU := r.Kind == kinds.CPU
-	ofProcess := r.Class == judge.Process && r.Test == judge.Limited
 	switch {
 	case r.Per != "" && r.Per != work.Call && !given:
 		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", r.Per, r.Per)
-	case r.Test == judge.Grows && !ofCPU:
+	case needs.Baseline && needs.Profile != kinds.CPU:
 		// A limit on a count needs no baseline: unlike CPU, counts are the same on every machine.
 		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", r.Kind)
-	case r.Test == judge.Grows && c.BaselineFile == "":
+	case needs.Baseline && c.BaselineFile == "":
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
-	case r.Test == judge.Steady && r.Subject != "goroutines" && r.Subject != "heap":
+	case needs.Hours && r.Subject != "goroutines" && r.Subject != "heap":
 		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
-	case r.Test == judge.Steady && r.When.Figure != "":
+	case needs.Hours && r.When.Figure != "":
 		return nil, "a test cannot judge \"steady\" under a condition: drop \"when\""
-	case r.Test == judge.Steady:
+	case needs.Hours:
 		return &p.steady, ""
-	case r.Class == judge.Leak:
+	case needs.Profile == kinds.GoroutineLeak:
 		return &p.leaks, ""
-	case r.Class == judge.Figure && r.Subject == "goroutines":
-		return &p.goroutines, ""
-	case r.Class == judge.Figure:
+	case needs.Profile == kinds.Goroutine, needs.Profile == "" && r.Subject == "goroutines":
+		return &p.goroutines, "" // these have the check's label, so that those of work can be followed while it runs
+	case needs.Profile == "":
 		return &p.figures, ""
-	case ofCPU && ofProcess && len(r.Where) == 0 && r.When.Figure == "":
+	case needs.Profile == kinds.CPU && needs.Counters && r.When.Figure == "":
 		return &p.counted, ""
-	case ofCPU:
+	case needs.Profile == kinds.CPU:
 		return &p.cpu, ""
-	case r.Kind == kinds.Goroutine: // these have the check's label, so that those of work can be followed while it runs
-		return &p.goroutines, ""
 	case len(r.Where) > 0:
 		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
-	case kinds.Of(r.Kind).Taken == kinds.State:
+	case kinds.Of(needs.Profile).Taken == kinds.State:
 		return &p.states, ""
-	case r.Test == judge.Limited && r.Dimension != unit.Share && r.Per == "":
+	case r.Dimension != unit.Share && r.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
-	case ofProcess && r.Kind == kinds.Allocs:
+	case needs.Counters:
 		return &p.counted, ""
 	}
 	return &p.profiles, ""
@@ -140,8 +137,8 @@ func (b *budgets) isUnlinked(pattern string) bool {
 // So the same budgets can be used in a service and in its tests.
 func mainAsTested(rules []judge.Rule, tested string) {
 	rename := func(text string) string {
-		if rest, ok := strings.CutPrefix(text, "main"); ok && tested != "" && (rest == "" || rest[0] == '.') {
-			text = tested + rest
+		if name, ok := strings.CutPrefix(text, "main"); ok && tested != "" && (name == "" || name[0] == '.') {
+			text = tested + name
 			if _, err := pattern.Parse(text); err != nil { // a path with a "+", for example
 				text = strconv.Quote(text)
 			}

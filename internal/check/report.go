@@ -74,10 +74,10 @@ func (r *run) report() (problem string) {
 	}
 	for i := range r.outcomes {
 		o := r.reported(i)
-		if lost := r.outcomes[i].Cut > 0 && o.rule.Class != judge.Each; o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
+		if lost := r.outcomes[i].Cut > 0 && !o.rule.IsEach(); o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
 			o.Reason += moreTime
 		}
-		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.Test == judge.Absent {
+		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.IsAbsent() {
 			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
 		}
 		rep.results = append(rep.results, o)
@@ -258,14 +258,14 @@ func (rep *report) remedies() []string {
 			}
 			add(&mend, "start with %s", worst)
 		}
-		if text := Accepting(&o.Result, len(o.Offenders)); o.rule.Test == judge.Limited && text != "" {
+		if text := Accepting(&o.Result, len(o.Offenders)); !o.rule.Needs().Baseline && text != "" {
 			add(&accept, "if it is meant to be so, accept it: %s", text)
 		}
-		if o.rule.Test == judge.Grows {
+		if o.rule.Needs().Baseline {
 			add(&mend, "to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add(&accept, "if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
-		if o.rule.Class == judge.Leak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
+		if o.rule.Needs().Profile == kinds.GoroutineLeak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
 			add(&mend, "a connection of an HTTP client has two goroutines until it is closed, also while it is idle: "+
 				"let work close each body, and call CloseIdleConnections of the client at its end")
 		}

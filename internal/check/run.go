@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -15,15 +16,6 @@ import (
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/work"
 )
-
-// Config are the settings of a check, as guard.Checker documents them.
-type Config struct {
-	Max          time.Duration
-	Work         map[string]func() float64
-	BaselineFile string
-	Update       bool
-	Strict       bool
-}
 
 const (
 	// On a core, a share decides about a limit of 20% in defaultMax if it is less than 0.95 or
@@ -86,6 +78,12 @@ type outcome struct {
 	judge.Finding
 	cause cause
 	kind  string // of the profile that it was judged by, "" without one
+}
+
+// undecided is the outcome without its verdict, and why it has none.
+func (o outcome) undecided(why cause, reason judge.Reason) outcome {
+	o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, why, reason, judge.Notes{}
+	return o
 }
 
 // A cause says why a budget is inconclusive.
@@ -234,4 +232,17 @@ func cumulative(kind string) *decode.Table {
 		process.Force(1) // the profile is as of the last collection
 	}
 	return work.Take(kind)
+}
+
+// goOn gives a check that is not decided when its time is up more time, if the machine was
+// busy. It reports whether it did. That is said in the end, at the line of the test: a callback
+// of the profiler, which calls goOn as well, has no line there.
+func (r *run) goOn() bool {
+	if !r.ends.Before(r.latest) || !r.busy() {
+		return false
+	}
+	r.notes = append(r.notes, fmt.Sprintf("not decided after %v, so it went on for up to %v more: %s",
+		time.Since(r.begun).Round(100*time.Millisecond), time.Until(r.latest).Round(time.Second), r.loadText()))
+	r.ends = r.latest
+	return true
 }

@@ -104,3 +104,7 @@ func (u unlabelled) of(roots ...string) judge.Others {
 	}
 	return others
 }
+
+func (c *cpuPhase) lostLabel(function string) judge.LostLabel {
+	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: function}
+}

@@ -109,15 +109,15 @@ func (r *run) takeBackUnfinished() {
 		x = rest{left: r.tooMany, cause: mistake}
 	}
 	for _, i := range of {
-		o, rule, left, why := &r.outcomes[i], r.rules[i], x.left, x.cause
+		rule, left, why := r.rules[i], x.left, x.cause
 		if why == unknown && rule.Per == "" {
 			left = nil
 		}
 		if left == nil && rule.Per != "" {
 			left, why = waiting, mistake
 		}
-		if left != nil && o.Verdict != evidence.Fail && !r.isUnlinked(rule.Subject) {
-			o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, why, *left, judge.Notes{}
+		if left != nil && r.outcomes[i].Verdict != evidence.Fail && !r.isUnlinked(rule.Subject) {
+			r.outcomes[i] = r.outcomes[i].undecided(why, *left)
 		}
 	}
 }

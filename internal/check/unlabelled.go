@@ -32,7 +32,7 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
 		raised := f.Verdict != evidence.Pass && f.Value > own.Value && mayExceed(r.rules[i], f)
-		lowered := f.Verdict == evidence.Pass && f.Value <= r.rules[i].Limit && r.rules[i].Test != judge.Grows // baselines have work alone
+		lowered := f.Verdict == evidence.Pass && f.Value <= r.rules[i].Limit && !r.rules[i].Needs().Baseline // baselines have work alone
 		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail {
 			changed[i] = f
 		}
@@ -50,10 +50,6 @@ func mayExceed(r judge.Rule, f judge.Finding) bool {
 		return f.High >= evidence.NotableShare(r.Limit)
 	}
 	return f.High >= evidence.Notable*r.Limit
-}
-
-func (c *cpuPhase) lostLabel(r *run) judge.LostLabel {
-	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: r.worker.LostRoot()}
 }
 
 // attribute takes back verdicts that the samples of goroutines without the label would
@@ -77,9 +73,9 @@ func (c *cpuPhase) attribute(r *run) {
 			o.Reason = reason
 		case o.Verdict == evidence.Inconclusive && c.blocks.Failed(): // which has ended the check
 		case ours:
-			o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, mistake, c.lostLabel(r), judge.Notes{}
+			*o = o.undecided(mistake, c.lostLabel(lost))
 		default:
-			o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, unknown, reason, judge.Notes{}
+			*o = o.undecided(unknown, reason)
 		}
 	}
 }

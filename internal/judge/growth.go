@@ -14,7 +14,11 @@ import (
 // growth compares shares, or CPU and allocations per unit of work, with those of a baseline.
 type growth struct{ *rule }
 
-func (g growth) needs() Needs { return g.profile() }
+func (g growth) needs() Needs {
+	n := g.profile()
+	n.Baseline = true
+	return n
+}
 
 func (g growth) alert(period, window time.Duration) alert.Rule {
 	a := g.alertOf(period, window, g.isState())

@@ -82,11 +82,13 @@ func (r *Rule) AddsUp() bool {
 	return r.Class == Pattern && r.Test != Grows && r.Dimension == unit.Share && kinds.Of(r.Kind).Taken != kinds.State
 }
 
-// Needs are what a guard has to measure to judge a rule.
+// Needs are what has to be measured to judge a rule.
 type Needs struct {
 	Profile  string // the kind, "" for none: the figures of the process are enough
 	Periodic bool   // judged once a period: it is counted in full, or by a profile of one moment
 	Counters bool   // judged by the process's counters over the period, see [Rule.Count]
+	Hours    bool   // followed over hours; a test takes its levels between calls, see [Rule.Levels]
+	Baseline bool   // compared with a baseline
 }
 
 // profile is what a rule needs that is judged by a profile of its kind.

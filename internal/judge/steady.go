@@ -9,6 +9,8 @@ import (
 // steady follows a figure over hours. One window can only tell that it is over its cap.
 type steady struct{ figure }
 
+func (s steady) needs() Needs { return Needs{Periodic: true, Hours: true} }
+
 func (s steady) window(m *measurement) Finding {
 	if why := m.unmet(s.rule); why != nil {
 		return Finding{Reason: why}
