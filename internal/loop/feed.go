@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -55,14 +56,14 @@ func (f *Feed) Add(data []byte, start, end time.Time) error {
 		return errors.New("another profile is being read: feed one at a time")
 	}
 	defer f.reading.Unlock()
-	if err := f.times(start, end, now); err != nil {
-		return err
-	}
 	t, err := f.decoder.Bytes(data)
 	if err != nil {
 		return err
 	}
-	if err := fits(t, start, end); err != nil {
+	if len(t.Types) != 2 || t.Types[0] != (decode.ValueType{Type: "samples", Unit: "count"}) || t.Types[1] != (decode.ValueType{Type: "cpu", Unit: "nanoseconds"}) {
+		return fmt.Errorf("%w, with samples/count and cpu/nanoseconds, found %v: the guard takes profiles of other kinds itself", ErrKind, t.Types)
+	}
+	if err := cmp.Or(f.times(start, end, now), fits(t, start, end)); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -115,12 +116,9 @@ func (f *Feed) times(start, end, now time.Time) error {
 	return nil
 }
 
-// fits checks that a profile is one of CPU, of that time, and of one process.
+// fits checks that a profile is of that time, and of one process.
 func fits(t *decode.Table, start, end time.Time) error {
 	took := end.Sub(start)
-	if len(t.Types) != 2 || t.Types[0] != (decode.ValueType{Type: "samples", Unit: "count"}) || t.Types[1] != (decode.ValueType{Type: "cpu", Unit: "nanoseconds"}) {
-		return fmt.Errorf("%w, with samples/count and cpu/nanoseconds, found %v: the guard takes profiles of other kinds itself", ErrKind, t.Types)
-	}
 	if slices.ContainsFunc(t.Values, func(v int64) bool { return v < 0 }) {
 		return errors.New("it has negative values, as the difference of two profiles has: feed what runtime/pprof has written")
 	}
