@@ -1,11 +1,11 @@
 package budget_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,8 +116,8 @@ func describe(r Result, f *judge.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n  %.6g [%.6g, %.6g], %d of %d samples\n  %s", strings.ToUpper(r.Verdict.String()), r.Budget,
 		r.Value, r.Low, r.High, r.Hits, r.Samples, strings.TrimPrefix(fmt.Sprintf("%T", f.Reason), "judge."))
-	if values, err := json.Marshal(f.Reason); err == nil && string(values) != "{}" {
-		fmt.Fprintf(&b, " %s", values)
+	if values := fmt.Sprint(f.Reason); values != "{}" {
+		b.WriteString(" " + pointer.ReplaceAllString(values, "..."))
 	}
 	if f.Notes != (judge.Notes{}) {
 		fmt.Fprintf(&b, "\n  %+v", f.Notes)
@@ -134,6 +134,8 @@ func describe(r Result, f *judge.Finding) string {
 	}
 	return b.String() + "\n"
 }
+
+var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
 // way is a line with callers or callees.
 func way(mark string, frames []Frame) (text string) {

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -167,18 +168,22 @@ func (b *Budget) ruleMistake() mistake {
 	return m
 }
 
-// limitMistake returns the mistake in a limit: its number, its unit, or a kind that has no
-// limit.
+// limitMistake returns the mistake in a limit.
 func (b *Budget) limitMistake() mistake {
-	limited := b.Rule == RuleLimit || b.Rule == RuleGrows
-	if !limited && b.Limit == (Amount{}) {
-		return mistake{}
+	switch limited := b.Rule == RuleLimit || b.Rule == RuleGrows; {
+	case limited || b.Rule == RuleSteady && b.Limit != (Amount{}):
+		return b.amountMistake(fits(b))
+	case b.Limit != (Amount{}):
+		return mistake{partLimit, `no amount after "` + string(b.Rule) + `"`, "leave it out"}
 	}
-	dim, list, v, base := b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
+	return mistake{}
+}
+
+// amountMistake returns the mistake in the number or the unit of a limit that may fit so.
+func (b *Budget) amountMistake(list []fit) mistake {
+	dim, base := b.Limit.dimension(), b.Limit.base()
 	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
 	switch {
-	case !limited && b.Rule != RuleSteady:
-		return mistake{partLimit, `no amount after "` + string(b.Rule) + `"`, "leave it out"}
 	case len(list) == 0:
 		return mistake{partKind, "a kind that has a limit for " + b.about(), ""}
 	case dim == unit.Unknown:
@@ -189,20 +194,23 @@ func (b *Budget) limitMistake() mistake {
 		return mistake{partLimit, fitsText(list), `of bytes, say which: "of heap", or "of allocs"`}
 	case i < 0:
 		return mistake{partLimit, fitsText(list), ""}
-	case list[i].per == perMust && b.Per == "":
-		text := fitsText(list[i : i+1])
-		if dim == unit.Time && b.Kind == "" {
+	}
+	return cmp.Or(b.perMistake(list[i]), b.sizeMistake(list[i]))
+}
+
+// perMistake returns the mistake in what a limit is divided by.
+func (b *Budget) perMistake(f fit) mistake {
+	switch {
+	case f.per == perMust && b.Per == "":
+		text := fitsText([]fit{f})
+		if f.dim == unit.Time && b.Kind == "" {
 			text += ", which is CPU time and no latency"
 		}
 		return mistake{partLimit, text, `name the work, as in "per request"`}
-	case list[i].per == perNever && b.Per != "":
+	case f.per == perNever && b.Per != "":
 		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
-	case dim == unit.Points && b.Per != "" && !b.comparesBuilds():
+	case f.dim == unit.Points && b.Per != "" && !b.comparesBuilds():
 		return mistake{partPer, `no "per" after points of anything but each function, without flat, in and where`, `leave "per" out`}
-	case (dim == unit.Share || dim == unit.Points) && list[i].per != perMust && b.Per == "" && v >= 100:
-		return mistake{partLimit, "less than " + Amount{100, b.Limit.Unit}.String(), "no share is larger, or grows by more"}
-	case dim == unit.Count && b.Per == "" && v != math.Trunc(v):
-		return mistake{partLimit, "a whole number", "round it"}
 	}
 	return mistake{}
 }
@@ -210,6 +218,18 @@ func (b *Budget) limitMistake() mistake {
 // comparesBuilds reports whether the growth of each function may be compared per unit of work.
 func (b *Budget) comparesBuilds() bool {
 	return b.Subject == "no function" && !b.Flat && b.In == "" && len(b.Where) == 0 && !slices.Equal(b.Except, []string{"none"})
+}
+
+// sizeMistake returns what is wrong with a number that nothing can have.
+func (b *Budget) sizeMistake(f fit) mistake {
+	switch v := b.Limit.Value; {
+	case b.Per != "":
+	case (f.dim == unit.Share || f.dim == unit.Points) && f.per != perMust && v >= 100:
+		return mistake{partLimit, "less than " + Amount{100, b.Limit.Unit}.String(), "no share is larger, or grows by more"}
+	case f.dim == unit.Count && v != math.Trunc(v):
+		return mistake{partLimit, "a whole number", "round it"}
+	}
+	return mistake{}
 }
 
 // about is the subject and rule of a limit, for messages.

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // share is a finding on a share, with a reason.
@@ -40,6 +41,7 @@ func phrases() []phrase {
 	why := func(r judge.Reason) judge.Finding { return judge.Finding{Reason: r} }
 	without, with := share(pass, judge.Measured{}), share(fail, judge.Measured{})
 	others := judge.Others{Samples: 40, Roots: []string{"net/http.(*conn).serve"}}
+	builds := &release.Comparison{Per: "request", Before: release.Summary{Build: release.Build{Version: "v1.2.0"}}, Now: release.Summary{Build: release.Build{Version: "v1.3.0"}}}
 	return []phrase{
 		{each, why(judge.Failed{Err: errors.New("no window was valid")})},
 		{each, why(judge.Idle{Value: 0.02})},
@@ -59,6 +61,7 @@ func phrases() []phrase {
 		{"rss below 64MiB", why(judge.FigureUnknown{Name: "rss"})},
 		{work, why(judge.WorkUnknown{})},
 		{work, why(judge.NoWork{})},
+		{"no function grows above 5 points per request", why(judge.NoRelease{Why: "this is the first build"})},
 
 		{count, figure(fail, judge.Counted{})},
 		{each, share(fail, judge.Measured{})},
@@ -74,6 +77,7 @@ func phrases() []phrase {
 		{absent, share(pass, judge.AbsentInBlocks{})},
 		{each, share(pass, judge.InBlocks{})},
 		{"no function grows above 5 points", share(fail, judge.Growth{Before: 2900})},
+		{"no function grows above 5 points per request", share(fail, judge.Released{Of: builds, Function: &release.Function{Name: "main.search", Now: 0.004, Before: 0.003}})},
 		{work, share(fail, judge.CountedOver{Elapsed: time.Minute, Work: 1200})},
 		{count, figure(fail, judge.MadeOf{Of: judge.Counted{}, Kind: "goroutine", Err: errors.New("there are too many")})},
 		{each, share(fail, judge.Together{})},
@@ -111,7 +115,11 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s is there twice", name)
 		}
 		shown[name] = true
-		fmt.Fprintf(&got, "%s: %s\n\t%s\n", name, tt.sentence, budget.Must(tt.sentence)[0].CheckResult(tt.finding).Reason)
+		text := budget.Must(tt.sentence)[0].CheckResult(tt.finding).Reason
+		if text == fmt.Sprint(tt.finding.Reason) {
+			t.Errorf("there are no words for %s", name)
+		}
+		fmt.Fprintf(&got, "%s: %s\n\t%s\n", name, tt.sentence, text)
 	}
 	f := share(evidence.Fail, judge.Measured{})
 	f.Notes = judge.Notes{Cut: 9, Unordered: true, Unmatched: true}
