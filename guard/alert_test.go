@@ -491,7 +491,7 @@ func TestProvenFitsTheAlert(t *testing.T) {
 		for i, proven := range []budget.Verdict{pass, fail} {
 			e := entryOf("portlist absent")
 			e.alert.State, e.status.Proven = state, proven
-			if got := e.now(new(Guard)).Proven; got != want[i] {
+			if got := e.now(time.Time{}).Proven; got != want[i] {
 				t.Errorf("%s, proven %s: shown as %s, want %s", state, proven, got, want[i])
 			}
 		}

@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,8 +12,8 @@ import (
 	"github.com/profguard/profguard/internal/loop"
 )
 
-// budgets are the budgets in force, and what is known of each.
-type budgets struct {
+// A roster is the budgets in force, with what is known of each.
+type roster struct {
 	compiled *loop.Set
 	set      budget.Set
 	entries  []*entry
@@ -37,17 +39,17 @@ func newEntry(b *loop.Budget) *entry {
 	return e
 }
 
-// newBudgets compiles the budgets of a configuration. Budgets that are in old too, with the same
+// newRoster compiles the budgets of a configuration. Budgets that are in old too, with the same
 // name and sentence, keep their entries.
-func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
+func newRoster(cfg *Config, old *roster) (*roster, error) {
 	if old == nil {
-		old = new(budgets)
+		old = new(roster)
 	}
 	compiled, err := loop.Compile(cfg.Budgets, cfg.Every, cfg.Window, old.compiled)
 	if err != nil {
 		return nil, err
 	}
-	p := &budgets{compiled: compiled, set: cfg.Budgets, of: map[*loop.Budget]*entry{}}
+	p := &roster{compiled: compiled, set: cfg.Budgets, of: map[*loop.Budget]*entry{}}
 	for _, b := range compiled.Budgets {
 		e := old.of[b]
 		if e == nil {
@@ -58,55 +60,38 @@ func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
 	return p, nil
 }
 
-// SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
-// with the same name and sentence, keep their state, counts and evidence. A firing budget
-// that is not in the new set is resolved, with a message that says so. On an error the old
-// budgets stay in force. Nil stands for [budget.Default], and an empty set is an error.
-func (g *Guard) SetBudgets(set budget.Set) error {
-	if g == nil || g.cancel == nil {
-		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
+// now is the status of the budget now.
+func (e *entry) now(started time.Time) BudgetStatus {
+	s, since := e.status, time.Since(started)
+	r := &s.Result
+	s.Budget, r.Reason = cloneBudget(e.Of), e.Reason(r, &e.alert, s.Offender, since)
+	r.Budget = s.Budget
+	state, entered := e.alert.At(since, e.Alert)
+	if s.State = State(state); state != e.alert.State { // windows are lost
+		s.Since = started.Add(entered)
 	}
-	g.setting.Lock()
-	defer g.setting.Unlock()
-	cfg := g.cfg
-	cfg.Budgets = set
-	err := cfg.complete(&g.asking)
-	// A thousand patterns take a tenth of a second to compile. That is done without g.mu, so
-	// that Stop, Status and scrapes do not wait. Only constant parts of the old budgets are
-	// read.
-	var next *budgets
-	if err == nil {
-		next, err = g.seams.compile(&cfg, g.inForce())
+	s.Warning = cmp.Or(s.Warning, e.vacuous())
+	s.Verdicts, s.History = maps.Clone(s.Verdicts), slices.Clone(s.History)
+	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
+	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
+		s.Proven = budget.Inconclusive
 	}
-	if err != nil {
-		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.status.State == Stopped {
-		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
-	}
-	if slices.Equal(next.entries, g.budgets.entries) {
-		return nil // to replace equal budgets would begin the differences of profiles anew
-	}
-	for _, e := range g.budgets.entries {
-		if next.of[e.Budget] == nil && e.told {
-			g.emit(e.removed())
-		}
-	}
-	g.budgets = next
-	return nil
+	return s
 }
 
-func (g *Guard) inForce() *budgets {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.budgets
-}
+// vacuousWindows is the number of windows without a sample in a budget's "in" and "where", or
+// without a unit of its work, after which there is a warning: an hour at the defaults, or less
+// while windows come more often. The binary does not tell whether there will be any.
+const vacuousWindows = 60
 
-// removed is the event about a budget that SetBudgets has removed while it was firing.
-func (e *entry) removed() Event {
-	r := e.status.Result
-	r.Verdict, r.Reason = budget.Inconclusive, "removed by SetBudgets"
-	return Event{Name: EventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
+// vacuous is the warning about a budget that has never had anything to judge, or "".
+func (e *entry) vacuous() string {
+	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.IsDefault() {
+		return ""
+	}
+	lacks := "no sample within its \"in\" and \"where\""
+	if e.Of.Per != "" && !e.seen.Worked {
+		lacks = "no " + e.Of.Per + " was done"
+	}
+	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.seen.Missed)
 }

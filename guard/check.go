@@ -114,9 +114,9 @@ type TB interface {
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its
 // goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.
-func Check(t TB, budgets budget.Set, work func(context.Context)) {
+func Check(t TB, set budget.Set, work func(context.Context)) {
 	t.Helper()
-	Checker{}.Check(t, budgets, work)
+	Checker{}.Check(t, set, work)
 }
 
 // A Checker is [Check] with other settings. It is a plain value; its zero value
@@ -153,7 +153,7 @@ type Checker struct {
 }
 
 // Check is [Check] with c's settings.
-func (c Checker) Check(t TB, budgets budget.Set, work func(context.Context)) {
+func (c Checker) Check(t TB, set budget.Set, work func(context.Context)) {
 	t.Helper()
-	check.Run(t, check.Config(c), budgets, work)
+	check.Run(t, check.Config(c), set, work)
 }

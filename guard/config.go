@@ -139,95 +139,108 @@ type Keep struct {
 // complete fills in the defaults, and returns all mistakes. asking is set while the
 // registry is read.
 func (c *Config) complete(asking *atomic.Bool) error {
-	var found []error
-	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
-	// The caller may change these later, and the runtime ends a process that writes a map
-	// while it is read.
+	c.copy()
+	c.fillIn()
+	var m mistakes
+	c.checkBudgets(&m)
+	c.checkTimes(&m)
+	m.when(c.Functions < 0 || c.Functions > maxFunctions, "Functions: expected 0 to %d, found %d: each is a time series of each process", maxFunctions, c.Functions)
+	c.checkKeep(&m)
+	c.checkWork(&m)
+	c.checkExport(&m)
+	c.checkUnits(asking, &m)
+	c.checkBaseline(&m)
+	return errors.Join(m...)
+}
+
+// Mistakes are what is wrong with a configuration.
+type mistakes []error
+
+// when adds a mistake if it was made.
+func (m *mistakes) when(made bool, format string, args ...any) {
+	if made {
+		*m = append(*m, fmt.Errorf(format, args...))
+	}
+}
+
+// copy makes the configuration independent of the caller, who may change it later. The runtime ends
+// a process that writes a map while it is read.
+func (c *Config) copy() {
 	c.Budgets = slices.Clone(c.Budgets)
 	for i, b := range c.Budgets {
 		c.Budgets[i] = cloneBudget(b)
 	}
-	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
+	c.Work, c.BaselineWork, c.Attributes = maps.Clone(c.Work), maps.Clone(c.BaselineWork), maps.Clone(c.Attributes)
+}
+
+func (c *Config) fillIn() {
 	if v := reflect.ValueOf(c.Trace); v.Kind() == reflect.Pointer && v.IsNil() {
 		c.Trace = nil // in a host whose recorder is optional
 	}
 	if c.Budgets == nil {
 		c.Budgets = budget.Default()
 	}
-	if len(c.Budgets) == 0 {
-		wrong("Budgets: expected at least one, found an empty set: leave the field nil for the default budgets")
-	}
-	if len(c.Budgets) > maxBudgets {
-		wrong("Budgets: expected at most %d, found %d: leave out those that nobody reads", maxBudgets, len(c.Budgets))
-	}
-	if err := c.Budgets.Validate(); err != nil {
-		wrong("%w", err)
-	}
-	if c.Every == 0 {
-		c.Every = max(time.Minute, c.Window)
-	}
-	if c.Window == 0 {
-		c.Window = min(10*time.Second, max(c.Every/2, minWindow))
-	}
-	if c.Window < minWindow || c.Window > maxWindow {
-		wrong("Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
-	}
-	if c.Every < c.Window {
-		wrong("Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
-	}
-	if c.Functions < 0 || c.Functions > maxFunctions {
-		wrong("Functions: expected 0 to %d, found %d: each is a time series of each process", maxFunctions, c.Functions)
-	}
-	if c.DumpDir == "" && c.Keep != (Keep{}) {
-		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
-	}
-	if c.Keep.Dumps < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0 {
-		wrong("Keep: expected no negative values, found %+v: zero means the default", c.Keep)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Work)) {
-		if c.Work[name] == nil {
-			wrong("Work[%q]: expected a function that reads the counter, found nil", name)
-		}
-	}
-	c.Attributes = maps.Clone(c.Attributes)
-	if c.Export == nil && (c.ExportAll || c.ExportLabel != nil || len(c.Attributes) > 0) {
-		wrong("ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
-	}
-	if v, is := c.Export.(interface{ Validate() error }); is {
-		if err := foreign.Call(v.Validate); err != nil {
-			wrong("Export: %w", err)
-		}
-	}
+	c.Every = cmp.Or(c.Every, max(time.Minute, c.Window))
+	c.Window = cmp.Or(c.Window, min(10*time.Second, max(c.Every/2, minWindow)))
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
-	c.checkUnits(asking, wrong)
+}
+
+func (c *Config) checkBudgets(m *mistakes) {
+	m.when(len(c.Budgets) == 0, "Budgets: expected at least one, found an empty set: leave the field nil for the default budgets")
+	m.when(len(c.Budgets) > maxBudgets, "Budgets: expected at most %d, found %d: leave out those that nobody reads", maxBudgets, len(c.Budgets))
+	err := c.Budgets.Validate()
+	m.when(err != nil, "%w", err)
+}
+
+func (c *Config) checkTimes(m *mistakes) {
+	m.when(c.Window < minWindow || c.Window > maxWindow,
+		"Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
+	m.when(c.Every < c.Window, "Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
+}
+
+func (c *Config) checkKeep(m *mistakes) {
+	m.when(c.DumpDir == "" && c.Keep != (Keep{}), "Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
+	m.when(c.Keep.Dumps < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0,
+		"Keep: expected no negative values, found %+v: zero means the default", c.Keep)
+}
+
+func (c *Config) checkWork(m *mistakes) {
+	for _, name := range slices.Sorted(maps.Keys(c.Work)) {
+		m.when(c.Work[name] == nil, "Work[%q]: expected a function that reads the counter, found nil", name)
+	}
+}
+
+func (c *Config) checkExport(m *mistakes) {
+	m.when(c.Export == nil && (c.ExportAll || c.ExportLabel != nil || len(c.Attributes) > 0),
+		"ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
+	if v, is := c.Export.(interface{ Validate() error }); is {
+		err := foreign.Call(v.Validate)
+		m.when(err != nil, "Export: %w", err)
+	}
+}
+
+func (c *Config) checkBaseline(m *mistakes) {
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
 		if b.Rule != budget.RuleGrows {
 			continue
 		}
-		if c.Baseline == nil {
-			wrong("Budgets: %q needs a Baseline to compare with, found none", b)
-		}
-		if kind := cmp.Or(b.Kind, kinds.CPU); kind != kinds.CPU {
-			wrong("Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
-		}
-		if _, ok := c.BaselineWork[b.Per]; b.Per != "" && !ok {
-			wrong("Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
-		}
+		kind := cmp.Or(b.Kind, kinds.CPU)
+		_, known := c.BaselineWork[b.Per]
+		m.when(c.Baseline == nil, "Budgets: %q needs a Baseline to compare with, found none", b)
+		m.when(kind != kinds.CPU, "Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
+		m.when(b.Per != "" && !known, "Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.BaselineWork)) {
-		if n := c.BaselineWork[name]; !(n > 0) || math.IsInf(n, 1) {
-			wrong("BaselineWork[%q]: expected a number above zero, found %v", name, n)
-		}
+		n := c.BaselineWork[name]
+		m.when(!(n > 0) || math.IsInf(n, 1), "BaselineWork[%q]: expected a number above zero, found %v", name, n)
 	}
 	if c.Baseline != nil {
-		if err := decode.CheckValid(c.Baseline); err != nil {
-			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
-		}
+		err := decode.CheckValid(c.Baseline)
+		m.when(err != nil, "Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 	}
-	return errors.Join(found...)
 }
 
 const (

@@ -68,7 +68,7 @@ import (
 // The handler of a nil Guard says that no guard runs.
 func (g *Guard) Handler() http.Handler {
 	if g == nil || g.cancel == nil {
-		g = &Guard{budgets: new(budgets)}
+		g = &Guard{budgets: new(roster)}
 	}
 	g.pages.Do(func() {
 		hostname, _ := os.Hostname() // without it there is one allowed name less

@@ -19,7 +19,7 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 	g := &Guard{
 		module: "example.com/shop", done: make(chan struct{}), active: context.Background(), cancel: func() {},
 		seams:   seams{Process: loop.Process{Source: source(capture)}},
-		budgets: &budgets{entries: entries, of: map[*loop.Budget]*entry{}},
+		budgets: &roster{entries: entries, of: map[*loop.Budget]*entry{}},
 	}
 	for _, e := range entries {
 		g.budgets.of[e.Budget] = e
@@ -30,7 +30,7 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 
 // entryOf is a budget of which nothing is known yet.
 func entryOf(sentence string) *entry {
-	p, err := newBudgets(&Config{Budgets: budget.Must(sentence), Every: minute, Window: 10 * second}, nil)
+	p, err := newRoster(&Config{Budgets: budget.Must(sentence), Every: minute, Window: 10 * second}, nil)
 	if err != nil {
 		panic(err)
 	}

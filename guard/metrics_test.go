@@ -304,7 +304,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 	g := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
 	g.cfg.Budgets = set // if a sentence like that is ever accepted
 	var err error
-	if g.budgets, err = newBudgets(&g.cfg, nil); err != nil {
+	if g.budgets, err = newRoster(&g.cfg, nil); err != nil {
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()

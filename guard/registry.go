@@ -116,7 +116,7 @@ func family(families []*dto.MetricFamily, name string) *dto.MetricFamily {
 
 // checkUnits reports the units of work that nobody counts. A registry that cannot be read now
 // is no mistake: the loop reports it. asking is set while the registry is read, which may hang.
-func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args ...any)) {
+func (c *Config) checkUnits(asking *atomic.Bool, m *mistakes) {
 	units := loop.RegistryUnits(c.Budgets, c.Work)
 	if len(units) == 0 || !asking.CompareAndSwap(false, true) {
 		return
@@ -133,15 +133,14 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 	if err != nil {
 		return
 	}
+	counting := slices.Collect(maps.Keys(c.Work))
 	for _, f := range families {
 		delete(empty, f.GetName())
-	}
-	counting := slices.Concat(slices.Collect(maps.Keys(c.Work)), slices.Collect(maps.Keys(empty)))
-	for _, f := range families {
 		if sum(f, unit.Work{}).Why == "" {
 			counting = append(counting, f.GetName())
 		}
 	}
+	counting = slices.AppendSeq(counting, maps.Keys(empty))
 	slices.Sort(counting)
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
@@ -151,22 +150,24 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 		} else if empty[u.Name] || empty[strings.TrimSuffix(u.Name, "_count")] {
 			why = ""
 		}
-		if !ok || why == "" {
-			continue
-		}
-		advice := ""
-		near := spelling.Nearest(u.Name, max(2, len(u.Name)/3), counting)
-		if i := slices.IndexFunc(counting, func(n string) bool { return strings.Contains(n, u.Name) }); near == "" && i >= 0 {
-			near = counting[i]
-		}
-		switch {
-		case near != "":
-			advice = "; did you mean " + near + "?"
-		case u.Name == work.Call:
-			advice = "; calls are counted by Check, in a test"
-		}
-		wrong("Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s", text, why, advice)
+		m.when(ok && why != "", "Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
+			text, why, meant(u.Name, counting))
 	}
+}
+
+// meant is advice about a unit that nobody counts, by those that are counted.
+func meant(name string, counting []string) string {
+	near := spelling.Nearest(name, max(2, len(name)/3), counting)
+	if i := slices.IndexFunc(counting, func(n string) bool { return strings.Contains(n, name) }); near == "" && i >= 0 {
+		near = counting[i]
+	}
+	switch {
+	case near != "":
+		return "; did you mean " + near + "?"
+	case name == work.Call:
+		return "; calls are counted by Check, in a test"
+	}
+	return ""
 }
 
 // described are the metrics of a registry, also vectors that have no series yet, of which it is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,37 @@ func (g *Guard) host() loop.Host {
 		Set: func() *loop.Set { return g.inForce().compiled }, Store: g.dumps.Load, Waits: g.waits, Linked: g.linked, Measured: g.measured,
 		Judged: g.judged, Told: g.told, Spent: g.spent, Sidecar: g.sidecar, Dumped: g.dumped, Traced: g.traced, Panicked: g.panicked,
 	}
+}
+
+// Status returns a consistent snapshot of the guard.
+func (g *Guard) Status() Status {
+	if g == nil || g.cancel == nil {
+		return Status{State: Stopped}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.status
+	s.Reason = g.faults.String()
+	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
+	s.Panics, s.Dropped = maps.Clone(s.Panics), map[string]int64{}
+	if g.exports != nil {
+		s.Exports = g.exports.queue.Counts()
+	}
+	for _, k := range g.sinks {
+		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
+	}
+	s.Program, s.Build = g.module, g.build
+	if host, err := os.Hostname(); err == nil {
+		s.Program += " on " + host
+	}
+	if s.State == Stopped {
+		s.Next = time.Time{}
+	}
+	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))
+	for i, e := range g.budgets.entries {
+		s.Budgets[i] = e.now(g.started)
+	}
+	return s
 }
 
 // waits notes when the next window is due.
@@ -172,7 +204,7 @@ func (g *Guard) sidecar(b *loop.Budget) []byte {
 	if e == nil {
 		return nil
 	}
-	s := e.now(g)
+	s := e.now(g.started)
 	s.History, s.Dump, s.Dumped = nil, "", time.Time{}
 	data, err := json.Marshal(&s)
 	if err != nil {
@@ -180,9 +212,6 @@ func (g *Guard) sidecar(b *loop.Budget) []byte {
 	}
 	return data
 }
-
-// tooSoon is the result of a dump that was left out because it came too soon after another.
-const tooSoon = "too_soon"
 
 // dumped takes what became of a dump.
 func (g *Guard) dumped(d loop.Dumped) {
@@ -229,4 +258,37 @@ func (g *Guard) panicked(err error, givesUp bool) {
 	defer g.mu.Unlock()
 	g.status.State = Stopped
 	g.degraded("loop", "panics", "profguard gave up after three panics in a row: "+err.Error())
+}
+
+// degraded notes that a part of the guard has failed, and emits an event, once an hour for
+// each reason. g.mu must be held.
+func (g *Guard) degraded(part, reason, what string) {
+	g.faults.note(part, what)
+	now, key := time.Now(), part+" "+reason
+	maps.DeleteFunc(g.faults.emitted, func(_ string, last time.Time) bool { return now.Sub(last) >= time.Hour })
+	if _, told := g.faults.emitted[key]; !told {
+		g.faults.emitted[key] = now
+		g.emit(Event{Name: EventDegraded, Message: what})
+	}
+}
+
+// off notes that a part of the guard is off because of an error, or with nil that it is not.
+func (g *Guard) off(part string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.faults.clear(part)
+	} else {
+		g.degraded(part, err.Error(), part+" off: "+err.Error())
+	}
+}
+
+// notePanic counts a panic that was recovered.
+func (g *Guard) notePanic(part string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.status.Panics == nil {
+		g.status.Panics = map[string]int64{} // of a Guard that was not started
+	}
+	g.status.Panics[part]++
 }

@@ -1,17 +1,14 @@
 package guard
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -45,6 +42,15 @@ type Status struct {
 	Dropped map[string]int64 `json:"dropped"`           // events that were lost, by sink: "log", "otel", "callback"
 	Panics  map[string]int64 `json:"panics"`            // panics that were recovered, by part: "loop", "metrics", "page" or a sink
 }
+
+// An Activity is what a guard does.
+type Activity string
+
+const (
+	Running Activity = "running"
+	Paused  Activity = "paused" // its own cost was too high
+	Stopped Activity = "stopped"
+)
 
 // A Build is the build of a program, as far as the executable knows it.
 type Build struct {
@@ -150,6 +156,9 @@ type Measurement struct {
 	Verdict budget.Verdict `json:"verdict"`
 }
 
+// tooSoon is the result of a dump that was left out because it came too soon after another.
+const tooSoon = "too_soon"
+
 // newStatus is the status of a guard before its first window. All counters exist from the
 // start, at zero: if a counter appears with the value 1, Prometheus does not see an increase.
 func newStatus(now time.Time, dumping bool) Status {
@@ -164,37 +173,6 @@ func newStatus(now time.Time, dumping bool) Status {
 		for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
 			s.Dumps[result] = 0
 		}
-	}
-	return s
-}
-
-// Status returns a consistent snapshot of the guard.
-func (g *Guard) Status() Status {
-	if g == nil || g.cancel == nil {
-		return Status{State: Stopped}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := g.status
-	s.Reason = g.faults.String()
-	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
-	s.Panics, s.Dropped = maps.Clone(s.Panics), map[string]int64{}
-	if g.exports != nil {
-		s.Exports = g.exports.queue.Counts()
-	}
-	for _, k := range g.sinks {
-		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
-	}
-	s.Program, s.Build = g.module, g.build
-	if host, err := os.Hostname(); err == nil {
-		s.Program += " on " + host
-	}
-	if s.State == Stopped {
-		s.Next = time.Time{}
-	}
-	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))
-	for i, e := range g.budgets.entries {
-		s.Budgets[i] = e.now(g)
 	}
 	return s
 }
@@ -216,42 +194,6 @@ func (s Status) text() string {
 	return b.String()
 }
 
-// now is the status of the budget now.
-func (e *entry) now(g *Guard) BudgetStatus {
-	s, since := e.status, time.Since(g.started)
-	r := &s.Result
-	s.Budget, r.Reason = cloneBudget(e.Of), e.Reason(r, &e.alert, s.Offender, since)
-	r.Budget = s.Budget
-	state, entered := e.alert.At(since, e.Alert)
-	if s.State = State(state); state != e.alert.State { // windows are lost
-		s.Since = g.started.Add(entered)
-	}
-	s.Warning = cmp.Or(s.Warning, e.vacuous())
-	s.Verdicts, s.History = maps.Clone(s.Verdicts), slices.Clone(s.History)
-	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
-	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
-		s.Proven = budget.Inconclusive
-	}
-	return s
-}
-
-// vacuousWindows is the number of windows without a sample in a budget's "in" and "where", or
-// without a unit of its work, after which there is a warning: an hour at the defaults, or less
-// while windows come more often. The binary does not tell whether there will be any.
-const vacuousWindows = 60
-
-// vacuous is the warning about a budget that has never had anything to judge, or "".
-func (e *entry) vacuous() string {
-	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.IsDefault() {
-		return ""
-	}
-	lacks := "no sample within its \"in\" and \"where\""
-	if e.Of.Per != "" && !e.seen.Worked {
-		lacks = "no " + e.Of.Per + " was done"
-	}
-	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.seen.Missed)
-}
-
 // faults are the current faults of the guard, by part: it cannot write dumps, it is paused, it
 // gave up.
 type faults struct {
@@ -270,25 +212,3 @@ func (f *faults) clear(part string) { delete(f.by, part) }
 
 // String lists all faults in one line.
 func (f *faults) String() string { return strings.Join(slices.Sorted(maps.Values(f.by)), "; ") }
-
-// degraded notes that a part of the guard has failed, and emits an event, once an hour for
-// each reason. g.mu must be held.
-func (g *Guard) degraded(part, reason, what string) {
-	g.faults.note(part, what)
-	now, key := time.Now(), part+" "+reason
-	maps.DeleteFunc(g.faults.emitted, func(_ string, last time.Time) bool { return now.Sub(last) >= time.Hour })
-	if _, told := g.faults.emitted[key]; !told {
-		g.faults.emitted[key] = now
-		g.emit(Event{Name: EventDegraded, Message: what})
-	}
-}
-
-// notePanic counts a panic that was recovered.
-func (g *Guard) notePanic(part string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.status.Panics == nil {
-		g.status.Panics = map[string]int64{} // of a Guard that was not started
-	}
-	g.status.Panics[part]++
-}

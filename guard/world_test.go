@@ -46,8 +46,8 @@ type world struct {
 	profile func(kind string) (profiles.Profile, error)
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
-	// compile stands in for newBudgets, unless nil.
-	compile func(*Config, *budgets) (*budgets, error)
+	// compile stands in for newRoster, unless nil.
+	compile func(*Config, *roster) (*roster, error)
 	// openDir stands in for dumps.Open, unless nil.
 	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
 
@@ -198,11 +198,11 @@ func (w *world) seams() seams {
 	}
 	return seams{
 		Process: p,
-		compile: func(cfg *Config, old *budgets) (*budgets, error) {
+		compile: func(cfg *Config, old *roster) (*roster, error) {
 			if w.compile != nil {
 				return w.compile(cfg, old)
 			}
-			return newBudgets(cfg, old)
+			return newRoster(cfg, old)
 		},
 		openDir: func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			if w.openDir != nil {

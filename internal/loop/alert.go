@@ -29,8 +29,9 @@ type Notice struct {
 
 // alerts advances the alerts of all budgets. It is the only one that knows their states.
 type alerts struct {
-	*Config
-	of map[*Budget]standing
+	started time.Time     // of the guard
+	least   time.Duration // between two notices about offenders of one budget
+	of      map[*Budget]standing
 }
 
 // A standing is what is known of a budget after a window.
@@ -107,7 +108,7 @@ func (a *alerts) next(v Verdict, s standing) (Change, standing) {
 func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
 	r := &v.Result
 	f := alert.Finding{
-		Start: v.Start.Sub(a.Started), End: v.End.Sub(a.Started),
+		Start: v.Start.Sub(a.started), End: v.End.Sub(a.started),
 		Window: evidence.Verdict(r.Verdict), Proven: v.Finding.Proven, Evidence: v.Finding.Evidence, Kept: v.Finding.Kept,
 		Idle: r.Idle, Measured: v.Finding.HasValue(), Value: r.Value, Limit: r.Limit, Samples: r.Samples, Hidden: v.Finding.Cut > 0,
 	}
@@ -131,7 +132,7 @@ const mostNamed = 64
 func (a *alerts) notice(c *Change, s *standing, event alert.Event) *Notice {
 	n, r, who := &Notice{Event: event, Result: c.Result}, &c.Result, c.worst()
 	another := s.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !s.named[who] &&
-		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= a.Keep.Least()
+		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= a.least
 	switch {
 	case event.Ends():
 		s.named = nil

@@ -32,15 +32,6 @@ const (
 	maxOffered = 256
 )
 
-// Keep says how often there are dumps of one budget.
-type Keep struct {
-	Every time.Duration // between two of the same offender, at least
-}
-
-// Least is the least time between two dumps of a budget that show different offenders, and
-// between two notices about them.
-func (k Keep) Least() time.Duration { return k.Every / 10 }
-
 // ErrTooSoon is the error of a dump that was left out because it came too soon after another.
 var ErrTooSoon = errors.New("too soon after another dump")
 
@@ -54,9 +45,15 @@ type Dumped struct {
 
 // An archive decides which verdicts get a dump, and remembers the last dumps.
 type archive struct {
-	*Config
-	goroutines func() decode.Source
-	untraced   bool // Config.Trace has failed and is not called again
+	every, least time.Duration // between dumps of one budget with one offender, and with different ones
+	offer        func(*dumps.Store, dumps.Dump) (dumps.ID, error)
+	goroutines   func() decode.Source
+	trace        Recorder                      // nil for none, or after it has failed
+	status       func(*Budget) []byte          // for the sidecar, nil if the budget is not in force
+	ended        func(Dumped)                  // also on the goroutine of the store
+	traced       func(error)                   // the execution trace was written, or why not
+	observers    []func(dumps.ID, *dumps.Dump) // of dumps
+	attributes   map[string]string             // of dumps
 
 	mu      sync.Mutex
 	offered []*dump // the oldest first
@@ -75,10 +72,10 @@ type dump struct {
 	severity float64       // how far over the limit it is
 }
 
-// offer offers dumps of the verdicts that fail, or fire, to the store. For a figure, the profile is
+// save offers dumps of the verdicts that fail, or fire, to the store. For a figure, the profile is
 // the one that shows its parts, with the CPU profile of the window beside it.
-func (a *archive) offer(store *dumps.Store, changes []Change, r *Measurement) (offered []*dump) {
-	if store == nil && len(a.Dumps) == 0 {
+func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (offered []*dump) {
+	if store == nil && len(a.observers) == 0 {
 		return nil
 	}
 	var beside []dumps.File // the same for all dumps of a window
@@ -98,18 +95,18 @@ func (a *archive) offer(store *dumps.Store, changes []Change, r *Measurement) (o
 		}
 		if due, soon := a.isDue(c, shows); !due {
 			if soon {
-				a.Host.Dumped(Dumped{Of: c.Of, End: c.End, Err: ErrTooSoon})
+				a.ended(Dumped{Of: c.Of, End: c.End, Err: ErrTooSoon})
 			}
 			continue
 		}
-		status := a.Host.Sidecar(c.Of)
+		status := a.status(c.Of)
 		if status == nil { // the budget is not in force any more
 			continue
 		}
 		if beside == nil {
 			beside = a.beside()
 		}
-		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status, Attributes: a.Attributes}
+		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status, Attributes: a.attributes}
 		for _, f := range files {
 			d.Files = append(d.Files, f.encoded())
 		}
@@ -119,7 +116,7 @@ func (a *archive) offer(store *dumps.Store, changes []Change, r *Measurement) (o
 			}
 		}
 		d.Files = slices.DeleteFunc(d.Files, func(f dumps.File) bool { return len(f.Data) == 0 })
-		offered = append(offered, a.save(store, c, shows, d))
+		offered = append(offered, a.add(store, c, shows, d))
 	}
 	return offered
 }
@@ -135,7 +132,7 @@ func (f kindFile) encoded() dumps.File { return dumps.File{Name: f.kind + ".pb.g
 // fires reports whether the alert begins with this window.
 func (c *Change) fires() bool { return c.Notice != nil && c.Notice.Event == alert.Fired }
 
-// isDue reports whether a dump of an offender is due, as [Keep] says, and if not, whether there was
+// isDue reports whether a dump of an offender is due, as Config.Keep of the guard says, and if not, whether there was
 // one of another just before. Dumps from before an alert do not stand for its first one: they
 // have no mark, and the store removes them first.
 func (a *archive) isDue(c *Change, offender string) (due, soon bool) {
@@ -147,25 +144,25 @@ func (a *archive) isDue(c *Change, offender string) (due, soon bool) {
 		if d.of != c.Of {
 			continue
 		}
-		if last = d.at; c.End.Sub(last) < a.Keep.Every && d.shows == offender && !(begins && (d.alerted == 0 || offender == partsOfWhole)) {
+		if last = d.at; c.End.Sub(last) < a.every && d.shows == offender && !(begins && (d.alerted == 0 || offender == partsOfWhole)) {
 			return false, false
 		}
 	}
-	soon = !begins && c.End.Sub(last) < a.Keep.Least()
+	soon = !begins && c.End.Sub(last) < a.least
 	return !soon, soon
 }
 
-// save offers a dump to the store, and shows it to the others that want dumps. A dump that the
+// add offers a dump to the store, and shows it to the others that want dumps. A dump that the
 // store refuses has ended.
-func (a *archive) save(store *dumps.Store, c *Change, shows string, of dumps.Dump) *dump {
+func (a *archive) add(store *dumps.Store, c *Change, shows string, of dumps.Dump) *dump {
 	d := &dump{of: c.Of, at: c.End, shows: shows, severity: c.Result.Value / cmp.Or(c.Result.Limit, 1), ended: make(chan struct{})}
 	if c.Alert.State == alert.Firing {
 		d.alerted = c.Alert.Since
 	}
 	if err := a.remember(d, store, &of); err != nil {
-		a.Host.Dumped(Dumped{Of: c.Of, End: c.End, Err: err})
+		a.ended(Dumped{Of: c.Of, End: c.End, Err: err})
 	}
-	for _, show := range a.Dumps {
+	for _, show := range a.observers {
 		show(d.id, &of)
 	}
 	return d
@@ -179,12 +176,12 @@ func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump) (err err
 		of.Mark = a.markOf(d)
 	}
 	if store != nil {
-		d.id, err = a.Process.Offer(store, *of)
+		d.id, err = a.offer(store, *of)
 	}
 	if err != nil || store == nil {
 		close(d.ended)
 	}
-	if d.id == "" && len(a.Dumps) > 0 {
+	if d.id == "" && len(a.observers) > 0 {
 		d.id, d.kept = dumps.NewID(of.End, of.Name, of.Mark), true // elsewhere
 	}
 	if err == nil || d.kept {
@@ -211,7 +208,7 @@ func (a *archive) markOf(d *dump) string {
 // saved takes the outcome of a dump, on the store's goroutine.
 func (a *archive) saved(o dumps.Outcome) {
 	d := a.outcome(o)
-	a.Host.Dumped(Dumped{Of: d.of, ID: o.ID, End: d.at, Err: o.Err})
+	a.ended(Dumped{Of: d.of, ID: o.ID, End: d.at, Err: o.Err})
 	if d.ended != nil {
 		close(d.ended)
 	}
@@ -239,7 +236,7 @@ func (a *archive) last(of *Budget, shows string, now time.Time) (id dumps.ID, en
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, d := range slices.Backward(a.offered) {
-		if d.of == of && d.kept && now.Sub(d.at) <= a.Keep.Every && d.shows == shows {
+		if d.of == of && d.kept && now.Sub(d.at) <= a.every && d.shows == shows {
 			return d.id, d.at
 		}
 	}
@@ -250,7 +247,7 @@ func (a *archive) last(of *Budget, shows string, now time.Time) (id dumps.ID, en
 // trace of the last seconds.
 func (a *archive) beside() []dumps.File {
 	files := []dumps.File{kindFile{kinds.Goroutine, a.goroutines()}.encoded()}
-	if data := a.trace(); len(data) > 0 {
+	if data := a.execution(); len(data) > 0 {
 		files = append(files, dumps.File{Name: "trace.out", Data: data})
 	}
 	return files
@@ -269,27 +266,28 @@ type Recorder interface {
 	WriteTo(w io.Writer) (n int64, err error)
 }
 
-// trace is the execution trace of the last seconds, nil if there is none. The recorder is code
+// execution is the execution trace of the last seconds, nil if there is none. The recorder is code
 // of the host. If it panics, hangs or writes without end, it is not called again. An error costs
 // the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
-func (a *archive) trace() []byte {
-	if a.Trace == nil || a.untraced {
+func (a *archive) execution() []byte {
+	recorder := a.trace
+	if recorder == nil {
 		return nil
 	}
 	var written limited
 	var failed error
 	err := foreign.Within(traceWithin, func() error {
-		if a.Trace.Enabled() {
-			_, failed = a.Trace.WriteTo(&written)
+		if recorder.Enabled() {
+			_, failed = recorder.WriteTo(&written)
 		}
 		return written.tooMuch
 	})
 	if err != nil {
-		a.untraced = true // and it may still write to failed
+		a.trace = nil // and it may still write to failed
 	} else {
 		err = failed
 	}
-	a.Host.Traced(err)
+	a.traced(err)
 	if err != nil {
 		return nil
 	}

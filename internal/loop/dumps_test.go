@@ -28,7 +28,7 @@ func TestLastDump(t *testing.T) {
 		at = at.Add(time.Hour)
 		c := Change{Verdict: Verdict{Of: b, End: at, profile: decode.Source{Data: []byte("x")}}}
 		c.Result.Verdict = budget.Fail
-		s.archive.offer(store, []Change{c}, &Measurement{})
+		s.archive.save(store, []Change{c}, &Measurement{})
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(s.offers))}
 		if i%50 == 49 {
 			outcome.Err = syscall.EIO

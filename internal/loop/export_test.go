@@ -26,7 +26,6 @@ const second, minute = time.Second, time.Minute
 // what its host is told.
 type still struct {
 	*Loop
-	cfg      *Config
 	budgets  *Set
 	cores    float64 // that the process uses
 	begun    time.Time
@@ -42,7 +41,7 @@ func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
 	t.Helper()
 	s := &still{cores: 1, begun: time.Now()}
 	cfg := Config{
-		Every: minute, Window: 10 * second, Started: s.begun, Keep: Keep{Every: 10 * minute},
+		Every: minute, Window: 10 * second, Started: s.begun, DumpEvery: 10 * minute,
 		Process: Process{
 			Source: windows("cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"),
 			Snap:   s.snap,
@@ -73,7 +72,7 @@ func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
 	if s.budgets, err = Compile(budget.Must(sentences...), cfg.Every, cfg.Window, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.Loop, s.cfg = New(cfg), &cfg
+	s.Loop = New(cfg)
 	s.adopt(t.Context(), s.budgets)
 	t.Cleanup(s.Close)
 	return s
@@ -113,9 +112,7 @@ func (s *still) figures(minutes float64, figures map[string]float64) *Measuremen
 func (s *still) judgeFigures(t *testing.T, r *Measurement) {
 	t.Helper()
 	var own clock
-	changes := s.alerts.changes(s.judge.verdicts(t.Context(), s.set, r, s.measure.profiles(r, s.set, &own)))
-	s.judge.forget(changes)
-	s.act(t.Context(), changes, r)
+	s.decide(t.Context(), r, s.measure.profiles(r, s.set, &own))
 }
 
 // find advances the alert of a budget by a finding in the window that ends after so many minutes.

@@ -136,7 +136,7 @@ func TestFedWindows(t *testing.T) {
 			mu.Lock()
 			rows += 100
 			mu.Unlock()
-			if err := s.cfg.Feed.Add(profileOf("cpu 15s\nmain.main;main.serve;fmt.Println 900\n", start), start, time.Now()); err != nil {
+			if err := s.Feed.Add(profileOf("cpu 15s\nmain.main;main.serve;fmt.Println 900\n", start), start, time.Now()); err != nil {
 				t.Error(err)
 			}
 		}

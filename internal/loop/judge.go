@@ -36,14 +36,16 @@ type Seen struct {
 
 // A judger turns measurements into verdicts. It keeps what the windows so far say together.
 type judger struct {
-	*Config
+	every   time.Duration
+	started time.Time // of the guard
+	module  string
 	decoder *decode.Decoder
 	partsOf func(kind string, taken []profile) (decode.Source, error)
-	known   map[*Budget]*known
+	known   map[*Budget]*memory
 }
 
-// known is what earlier windows say about a budget.
-type known struct {
+// A memory is what earlier windows say about a budget.
+type memory struct {
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int
 	counted reading          // the counters when it was last judged by them
@@ -55,12 +57,12 @@ type known struct {
 // adopt takes over what is known about budgets that are in a new set, too.
 func (j *judger) adopt(s *Set) {
 	before := j.known
-	j.known = make(map[*Budget]*known, len(s.Budgets))
+	j.known = make(map[*Budget]*memory, len(s.Budgets))
 	for _, g := range s.groups {
 		for i, b := range g.budgets {
 			k := before[b]
 			if k == nil {
-				k = new(known)
+				k = new(memory)
 			} else {
 				g.watch.Inherit(i, k.watch, k.at)
 			}
@@ -70,14 +72,10 @@ func (j *judger) adopt(s *Set) {
 	}
 }
 
-// forget drops the evidence for an excess where an alert has ended.
-func (j *judger) forget(changes []Change) {
-	for i := range changes {
-		if n := changes[i].Notice; n != nil && n.Event.Ends() {
-			k := j.known[changes[i].Of]
-			k.watch.Ended(k.at)
-		}
-	}
+// forget drops the evidence for an excess of a budget, whose alert has ended.
+func (j *judger) forget(b *Budget) {
+	k := j.known[b]
+	k.watch.Ended(k.at)
 }
 
 // A judging is the work on one window.
@@ -99,7 +97,7 @@ func (j *judger) verdicts(ctx context.Context, s *Set, r *Measurement, taken []p
 		t, err := decoded(j.decoder, p, r)
 		var findings []judge.Finding
 		if err == nil {
-			findings, err = g.watch.Table(ctx, t, r.Now.At.Sub(j.Started), p.facts)
+			findings, err = g.watch.Table(ctx, t, r.Now.At.Sub(j.started), p.facts)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -131,7 +129,7 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 	}
 	switch {
 	case b.Needs.Counters:
-		counted, from, ok := k.count(b, v.Finding, w.r, w.Every)
+		counted, from, ok := k.count(b, v.Finding, w.r, w.every)
 		v.Finding, v.Start, v.idle, lost = w.withParts(b, counted, p.kind, t), from, false, lost && !ok
 	case b.Rule.Subject == "gc": // other values are those at the window's end
 		v.Start = w.r.period
@@ -154,7 +152,7 @@ func isWorkUnknown(f *judge.Finding) bool {
 
 // works notes whether a unit of the budget's work was done since the last window. When one has
 // ever been, nobody asks again.
-func (k *known) works(b *Budget, now Readings) {
+func (k *memory) works(b *Budget, now Readings) {
 	if b.Rule.Per == "" || k.seen.Worked {
 		return
 	}
@@ -184,7 +182,7 @@ func (s Seen) next(f *judge.Finding, lost bool) Seen {
 
 // count judges a budget that the process's counters decide about, over the time since it was last
 // judged by them, which is returned, too. It reports whether something was counted.
-func (k *known) count(b *Budget, last judge.Finding, r *Measurement, every time.Duration) (f judge.Finding, since time.Time, ok bool) {
+func (k *memory) count(b *Budget, last judge.Finding, r *Measurement, every time.Duration) (f judge.Finding, since time.Time, ok bool) {
 	from := k.counted
 	if from.At.IsZero() {
 		from = *r.before
@@ -254,7 +252,7 @@ func (w *judging) partsBy(kind string, of unit.Dimension, take func() (decode.So
 	p := &parts{kind: kind}
 	source, t, err := take()
 	if err == nil {
-		p.offenders, err = largestParts(w.ctx, t, kind, w.Module, of)
+		p.offenders, err = largestParts(w.ctx, t, kind, w.module, of)
 	}
 	if p.err = err; err == nil {
 		p.profile = source

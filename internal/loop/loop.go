@@ -10,16 +10,14 @@ package loop
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pace"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/profiles"
 )
 
 // Config is what a loop works with.
@@ -29,8 +27,8 @@ type Config struct {
 	Module        string // of the program
 	Baseline      *decode.Table
 	BaselineWork  map[string]float64
-	Keep          Keep
-	Trace         Recorder // nil for none
+	DumpEvery     time.Duration // between two dumps of a budget with the same offender, at least
+	Trace         Recorder      // nil for none
 
 	// Work are the counters of work, and Registry reads further ones. Both are code of the host.
 	Work     map[string]func() float64
@@ -45,16 +43,6 @@ type Config struct {
 	Feed    *Feed // nil for none
 	Process Process
 	Host    Host
-}
-
-// A Process is what the loop sees and asks of the process.
-type Process struct {
-	Source  Source
-	Snap    func() process.Snapshot
-	Random  func() float64
-	Linked  func(yield func(name string) bool) error
-	Profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
-	Offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 }
 
 // A Host is what the loop's owner does with what is found. All functions but Dumped are called
@@ -96,7 +84,7 @@ const panicLimit = 3
 
 // A Loop takes windows. Only its goroutine uses its fields, but for the archive.
 type Loop struct {
-	*Config
+	Config
 	pace      pace.Pace
 	measure   *measurer
 	judge     judger
@@ -108,11 +96,22 @@ type Loop struct {
 
 // New returns a loop that has not begun.
 func New(cfg Config) *Loop {
-	l := &Loop{Config: &cfg, pace: pace.Pace{Every: cfg.Every, Window: cfg.Window, Random: cfg.Process.Random}}
-	l.measure = newMeasurer(&cfg)
-	l.judge = judger{Config: &cfg, decoder: &l.measure.decoder, partsOf: l.measure.partsOf}
-	l.alerts = alerts{Config: &cfg}
-	l.archive = archive{Config: &cfg, goroutines: l.measure.goroutines}
+	l := &Loop{Config: cfg, pace: pace.Pace{Every: cfg.Every, Window: cfg.Window, Random: cfg.Process.Random}}
+	least := cfg.DumpEvery / 10 // between two with different offenders, and between notices about them
+	now := cfg.Process.Snap()
+	l.measure = &measurer{
+		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: len(cfg.Windows) > 0,
+		facts: judge.Facts{Live: true, Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
+		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
+		last: now, heap: heapMeter{rested: now},
+	}
+	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder
+	l.judge = judger{every: cfg.Every, started: cfg.Started, module: cfg.Module, decoder: &l.measure.decoder, partsOf: l.measure.partsOf}
+	l.alerts = alerts{started: cfg.Started, least: least}
+	l.archive = archive{
+		every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace,
+		status: cfg.Host.Sidecar, ended: cfg.Host.Dumped, traced: cfg.Host.Traced, observers: cfg.Dumps, attributes: cfg.Attributes,
+	}
 	return l
 }
 
@@ -164,18 +163,14 @@ func (l *Loop) Window(ctx context.Context, early bool) {
 	own.run(func() {
 		m = l.measure.end(before, cpu, tried, early, l.notLinked)
 		l.Host.Measured(m)
-		if w := m.window(); w != nil {
+		if w := m.good(); w != nil {
 			for _, observe := range l.Windows {
 				observe(w)
 			}
 		}
 	})
 	profiles := l.measure.profiles(m, l.set, &own)
-	own.run(func() {
-		changes := l.alerts.changes(l.judge.verdicts(ctx, l.set, m, profiles))
-		l.judge.forget(changes)
-		l.act(ctx, changes, m)
-	})
+	own.run(func() { l.decide(ctx, m, profiles) })
 	l.settle(own.spent+m.cost, m)
 }
 
@@ -191,6 +186,17 @@ func (l *Loop) adopt(ctx context.Context, s *Set) {
 	linked := s.linkedIn(ctx, l.Process.Linked)
 	l.notLinked = linked.missing
 	l.Host.Linked(linked)
+}
+
+// decide judges a window, and acts on it.
+func (l *Loop) decide(ctx context.Context, m *Measurement, profiles []profile) {
+	changes := l.alerts.changes(l.judge.verdicts(ctx, l.set, m, profiles))
+	for i := range changes {
+		if n := changes[i].Notice; n != nil && n.Event.Ends() {
+			l.judge.forget(changes[i].Of)
+		}
+	}
+	l.act(ctx, changes, m)
 }
 
 // act hands out what has changed, and saves profiles of what fails. All kinds of profile have been
@@ -209,7 +215,7 @@ func (l *Loop) act(ctx context.Context, changes []Change, m *Measurement) {
 		l.Host.Told(l.told(changes))
 	}()
 	l.Host.Judged(changes)
-	offered = l.archive.offer(l.Host.Store(), changes, m)
+	offered = l.archive.save(l.Host.Store(), changes, m)
 }
 
 // told are the notices of a window with their dumps.
@@ -284,13 +290,5 @@ func (l *Loop) wait(ctx context.Context, next time.Time) (early, ok bool) {
 				return true, true
 			}
 		}
-	}
-}
-
-// ThisProcess is the process that runs.
-func ThisProcess() Process {
-	return Process{
-		Source: profiler.Process(), Snap: process.Read, Random: rand.Float64, Linked: process.Functions,
-		Profile: (*profiles.Taker).Take, Offer: (*dumps.Store).Offer,
 	}
 }

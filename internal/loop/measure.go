@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -67,9 +69,33 @@ type Source interface {
 	Capture(ctx context.Context, d time.Duration) (profiler.Window, error)
 }
 
+// A Process is what the loop sees and asks of the process.
+type Process struct {
+	Source  Source
+	Snap    func() process.Snapshot
+	Random  func() float64
+	Linked  func(yield func(name string) bool) error
+	Profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
+	Offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
+}
+
+// ThisProcess is the process that runs.
+func ThisProcess() Process {
+	return Process{
+		Source: profiler.Process(), Snap: process.Read, Random: rand.Float64, Linked: process.Functions,
+		Profile: (*profiles.Taker).Take, Offer: (*dumps.Store).Offer,
+	}
+}
+
 // A measurer takes measurements. What it keeps from window to window begins the next one.
 type measurer struct {
-	*Config
+	Process
+	feed          *Feed
+	every, window time.Duration
+	always        bool        // CPU, also if no budget needs it
+	facts         judge.Facts // that are the same in each window
+
+	work     map[string]func() float64
 	counters *counters
 	decoder  decode.Decoder
 	taker    profiles.Taker       // of other kinds
@@ -84,34 +110,24 @@ type measurer struct {
 	heap     heapMeter
 }
 
-func newMeasurer(cfg *Config) *measurer {
-	now := cfg.Process.Snap()
-	m := &measurer{
-		Config: cfg, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
-		last: now, heap: heapMeter{rested: now},
-	}
-	m.taker.Decoder, m.parts.Decoder = &m.decoder, &m.decoder
-	return m
-}
-
 // adopt is called before the first window of a set of budgets.
 func (m *measurer) adopt(s *Set) {
 	m.taker.Close() // a difference must not begin before its budget
-	m.counters.registry.units = RegistryUnits(s.sentences(), m.Work)
+	m.counters.registry.units = RegistryUnits(s.sentences(), m.work)
 }
 
 // begin reads what is read at both ends of a window.
 func (m *measurer) begin() *reading {
 	r := m.read()
 	m.heap.begin(&r.Snapshot)
-	ready := m.Process.Snap()
+	ready := m.Snap()
 	m.heap.add(&r.Snapshot, &ready)
 	return r
 }
 
 // read reads all counters.
 func (m *measurer) read() *reading {
-	r := &reading{Snapshot: m.Process.Snap(), own: m.heap.own}
+	r := &reading{Snapshot: m.Snap(), own: m.heap.own}
 	began, used := time.Now(), process.ProcessCPU()
 	r.work = m.counters.now()
 	elsewhere := min(process.Between(m.last, r.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
@@ -123,15 +139,15 @@ func (m *measurer) read() *reading {
 // is none.
 func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, tried bool) {
 	start := time.Now()
-	if fed, there, feeding := m.Feed.next(start); there {
+	if fed, there, feeding := m.feed.next(start); there {
 		return fed, true
 	} else if feeding {
 		return profiler.Window{Start: start, Elapsed: time.Since(start)}, false
 	}
 	w.Start = start
-	cpu := s.needs(kinds.CPU) || len(m.Windows) > 0
+	cpu := s.needs(kinds.CPU) || m.always
 	if tried = !cpu || !start.Before(m.free); tried && cpu {
-		w, _ = m.Process.Source.Capture(ctx, m.Config.Window) // the error is in the outcome
+		w, _ = m.Source.Capture(ctx, m.window) // the error is in the outcome
 	}
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)
@@ -149,7 +165,7 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 	r := &Measurement{Tried: tried, Early: early, Now: now.Snapshot, before: before, now: now}
 	r.Used, r.Since = process.Between(before.Snapshot, now.Snapshot), process.Between(m.last, now.Snapshot)
 	r.cost = profilingCost(&w, &r.Used) + before.cost + now.cost
-	if r.Used.Elapsed < m.Config.Window/2 {
+	if r.Used.Elapsed < m.window/2 {
 		// The profiler was in use, so the window is too short for the figures. Those since
 		// the last window are taken instead.
 		r.Used = r.Since
@@ -164,11 +180,10 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 		m.backoff = w.Backoff(m.backoff)
 		m.free = time.Now().Add(m.backoff)
 	}
-	r.facts = judge.Facts{
-		Live: true, Module: m.Module, Modules: process.Modules(), NotLinked: notLinked, Baseline: m.Baseline, BaselineWork: m.BaselineWork, Elapsed: r.Used.Elapsed,
-		Figures: map[string]float64{
-			"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
-		},
+	r.facts = m.facts
+	r.facts.Modules, r.facts.NotLinked, r.facts.Elapsed = process.Modules(), notLinked, r.Used.Elapsed
+	r.facts.Figures = map[string]float64{
+		"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
 	}
 	gc := &r.Since
 	if !m.ended.At.IsZero() {
@@ -195,8 +210,8 @@ func (m *measurer) whenFed(w *profiler.Window, now *reading) *reading {
 	return r
 }
 
-// window is the good window of CPU in a measurement, nil if there is none.
-func (r *Measurement) window() *Window {
+// good is the good window of CPU in a measurement, nil if there is none.
+func (r *Measurement) good() *Window {
 	if r.table == nil {
 		return nil
 	}
@@ -209,7 +224,7 @@ func (r *Measurement) window() *Window {
 func (m *measurer) completed(start time.Time, end *process.Snapshot) (began time.Time, ok bool) {
 	if began = m.ended.At; began.IsZero() {
 		began = start
-	} else if end.At.Sub(began) < m.Every*3/4 {
+	} else if end.At.Sub(began) < m.every*3/4 {
 		return began, false
 	}
 	m.ended = *end
@@ -225,7 +240,7 @@ func (m *measurer) goroutines() decode.Source {
 // rest ends the guard's work for a window.
 func (m *measurer) rest(r *Measurement) {
 	m.last = r.Now
-	m.heap.rested = m.Process.Snap()
+	m.heap.rested = m.Snap()
 	m.heap.add(&m.last, &m.heap.rested)
 }
 
@@ -288,12 +303,12 @@ func (r *Measurement) cpuProfile() profile {
 
 // take takes the profile of a kind.
 func (m *measurer) take(kind string, r *Measurement) profile {
-	taken, err := m.Process.Profile(&m.taker, kind)
+	taken, err := m.Profile(&m.taker, kind)
 	m.due[kind] = nextAt(taken.Cost)
 	p := profile{kind: kind, Source: taken.Source, facts: r.facts, err: err}
 	f := &p.facts
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, taken.Elapsed, nil, nil, nil // a Baseline is a CPU profile
-	f.Periods = taken.Elapsed.Seconds() / m.Every.Seconds()
+	f.Periods = taken.Elapsed.Seconds() / m.every.Seconds()
 	if kinds.Of(kind).Taken == kinds.Difference {
 		f.Work, f.NoWork = between(m.works[kind], r.now.work)
 		if !errors.Is(err, profiles.ErrNoCollection) {
