@@ -137,7 +137,7 @@ func (c *grown) worst() (worst change, over []int32) {
 			break
 		}
 		if c.m.compared++; c.m.compared > maxCompared {
-			break // the profile is not judged, see Judge.table
+			break // the profile is not judged, see Judge.windows
 		}
 		x := c.charge(c.name(key))
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {

@@ -108,7 +108,7 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 func (r released) findingOf(c *release.Comparison) Finding {
 	f := Finding{Samples: int64(c.Now.Samples)}
 	if r.Class == Process {
-		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, most)
+		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, mostGrowth)
 		f.Hits, f.Reason = f.Samples, Released{Of: c}
 		return f
 	}
@@ -134,8 +134,8 @@ func (r released) findingOf(c *release.Comparison) Finding {
 	return f
 }
 
-// most bounds a growth that nothing is known of.
-const most = 1e15
+// mostGrowth bounds a growth that nothing is known of.
+const mostGrowth = 1e15
 
 // mostOffenders is how many functions are named.
 const mostOffenders = 5

@@ -128,7 +128,7 @@ func (c *limited) worst() (worst amount, over []int32) {
 			break
 		}
 		if c.m.compared++; c.m.compared > maxCompared {
-			break // the profile is not judged, see Judge.table
+			break // the profile is not judged, see Judge.windows
 		}
 		x := c.amount(c.name(key))
 		if !any || worse(x.Finding, worst.Finding) {

@@ -10,9 +10,11 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 var long = flag.Bool("long", false, "simulate a month, which takes minutes")
@@ -387,6 +389,38 @@ func TestWatchGrowthZone(t *testing.T) {
 			}
 			if r.Proven != tt.want[i] {
 				t.Errorf("%s, against %d samples: %s at %g times the baseline, want %s\n%s", tt.sentence, tt.n0, r.Proven, factor, tt.want[i], r.Reason)
+			}
+		}
+	}
+}
+
+// TestWatchBounded gives a watch thousands of function names that come and go.
+func TestWatchBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
+	w := judge.NewWatch([]judge.Rule{
+		{Class: judge.Each, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
+		{Class: judge.Each, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
+	}, time.Minute)
+	name := 0
+	var decoder decode.Decoder
+	for i := range 300 {
+		text := "cpu 10s\n"
+		for range 50 {
+			name++
+			text += fmt.Sprintf("main.main;main.run;main.f%d 20\n", name)
+		}
+		table, err := decoder.Profile(folded.Must(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Table(t.Context(), table, time.Duration(i)*time.Minute, judge.Facts{}); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 2 {
+			if got := w.Remembered(k); got > judge.MaxStreams {
+				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, judge.MaxStreams)
 			}
 		}
 	}
