@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // maxSeries limits the budgets that have series of their own; the others are only in Status
@@ -33,7 +35,7 @@ var (
 	metricWork     = newCounter("window_work_total", "Work done in all windows that are counted.", "unit")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
-	metricBuild    = newGauge("build_info", "1; which build of the program runs, with the revision of its version control and the version of Go.", "version", "revision", "goversion")
+	metricBuild    = newGauge("build_info", "1; which build of the program runs, with the revision of its version control (a hash of the binary where there is none) and the version of Go.", "version", "revision", "goversion")
 	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, too_soon, or why they failed.", "result")
@@ -146,7 +148,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		add(metricGood, float64(s.Good.UnixMilli())/1000)
 	}
 	if b := s.Build; b != (Build{}) {
-		add(metricBuild, 1, label(b.Version), label(b.Revision), label(b.Go))
+		add(metricBuild, 1, label(b.Version), label(b.revision()), label(b.Go))
 	}
 	add(metricPaused, number01(s.State == Paused))
 	add(metricCPU, s.CPU.Seconds())
@@ -158,6 +160,18 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			add(m, float64(n), label)
 		}
 	}
+}
+
+// revision tells the build from others. Builds with changes that are not committed, or without version
+// control, are told by their binaries.
+func (b Build) revision() string {
+	switch dirty := strings.HasSuffix(b.Revision, modified); {
+	case b.Revision == "":
+		return process.ThisBuild().Binary
+	case dirty:
+		return b.Revision + "-" + process.ThisBuild().Binary[:8]
+	}
+	return b.Revision
 }
 
 // number01 is 1 for true and 0 for false.

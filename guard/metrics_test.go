@@ -17,6 +17,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -406,7 +407,11 @@ func TestBuildInfo(t *testing.T) {
 	g.build = got
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(g)
-	if text := scrape(t, registry, "text/plain"); !strings.Contains(text, `profguard_build_info{goversion="go1.27.4",revision="0a1b2c-dirty",version="v1.2.3"} 1`) {
-		t.Errorf("the build is not exported:\n%s", text)
+	binary := process.ThisBuild().Binary
+	for revision, want := range map[string]string{"0a1b2c": "0a1b2c", "0a1b2c-dirty": "0a1b2c-dirty-" + binary[:8], "": binary} {
+		g.build.Revision = revision
+		if text := scrape(t, registry, "text/plain"); !strings.Contains(text, fmt.Sprintf(`profguard_build_info{goversion="go1.27.4",revision=%q,version="v1.2.3"} 1`, want)) {
+			t.Errorf("revision %q is not exported as %q:\n%s", revision, want, text)
+		}
 	}
 }

@@ -253,18 +253,21 @@ func await(ctx context.Context, c <-chan struct{}) {
 	}
 }
 
+// modified is the end of the revision of a build with changes that were not committed.
+const modified = "-dirty"
+
 // buildOf is what a build says of itself.
 func buildOf(info *debug.BuildInfo) Build {
 	b := Build{Version: info.Main.Version, Go: info.GoVersion}
-	modified := ""
+	suffix := ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
 			b.Revision = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "-dirty"
+			suffix = modified
 		}
 	}
-	b.Revision += modified
+	b.Revision += suffix
 	return b
 }

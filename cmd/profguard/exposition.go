@@ -40,7 +40,7 @@ var (
 	hitsTotal       = counter("hits_total", "Samples charged to the budget. Where additive is not true they are no share of a fleet: of the worst function of each window, or to compare with a baseline or an amount.", "budget", "additive")
 	windowsTotal    = counter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	lastWindow      = gauge("last_window_timestamp_seconds", "When the last good window ended.")
-	build           = gauge("build_info", "1; which build of the program runs, with the revision of its version control and the version of Go.", "version", "revision", "goversion")
+	build           = gauge("build_info", "1; which build of the program runs, with the revision of its version control (a hash of the binary where there is none) and the version of Go.", "version", "revision", "goversion")
 	functionHits    = counter("function_hits_total", "Samples charged to the function, in all windows that are counted.", "function")
 	functionSamples = counter("function_samples_total", "Samples of all windows that are counted.")
 	functionRest    = gauge("function_rest_ratio", "The largest share of the last samples that a function without a series of its own can have had.")

@@ -55,7 +55,7 @@ type watchedBudget struct {
 	hits     int64
 	last     budget.Result
 	measured bool
-	offender *budget.Offender // of the last window that failed, while it fires
+	offender *budget.Offender // while it fires, of the last window that failed or of the one that it fired in
 	counted  *metrics         // the counters when it was last judged by them
 }
 
@@ -228,7 +228,7 @@ func (b *watchedBudget) add(w *watched, f *judge.Finding, lost bool, cpu *input,
 	switch {
 	case b.alert.State != alert.Firing:
 		b.offender = nil
-	case len(r.Offenders) > 0 && r.Verdict == budget.Fail:
+	case len(r.Offenders) > 0 && (event == alert.Fired || r.Verdict == budget.Fail):
 		b.offender = &r.Offenders[0]
 	}
 }

@@ -244,6 +244,34 @@ func (s server) value(t *testing.T, query string) string {
 	return fmt.Sprint(data.Result[0].Value[1])
 }
 
+// label is a label of the one series of a query, or "".
+func (s server) label(t *testing.T, query, label string) string {
+	t.Helper()
+	var data struct {
+		Result []struct{ Metric map[string]string }
+	}
+	s.get(t, "query", url.Values{"query": {query}}, &data)
+	if len(data.Result) != 1 {
+		return ""
+	}
+	return data.Result[0].Metric[label]
+}
+
+// description is that of the first alert of a name.
+func (s server) description(t *testing.T, name string) string {
+	t.Helper()
+	var data struct {
+		Alerts []struct{ Labels, Annotations map[string]string }
+	}
+	s.get(t, "alerts", nil, &data)
+	for _, a := range data.Alerts {
+		if a.Labels["alertname"] == name {
+			return a.Annotations["description"]
+		}
+	}
+	return ""
+}
+
 func (s server) alert(t *testing.T, name, job, budget string) bool {
 	t.Helper()
 	var data struct {
