@@ -15,6 +15,8 @@ package budget
 //	goroutine-flood: goroutines below 50000
 //	# The same, slowly; it learns for 48 hours before it judges.
 //	goroutine-growth: goroutines steady
+//	# A function that costs more than in the build before; it needs a DumpDir, or a Baseline.
+//	release-growth: no function grows above 5 points when process above 0.03 cores
 //	# Only where the runtime has the profile: since Go 1.27, before with GOEXPERIMENT=goroutineleakprofile.
 //	goroutine-leak: no goroutine leaked
 //
@@ -38,6 +40,7 @@ func Default() Set {
 		{Name: "regexp-compile", Subject: "regexp.compile", Limit: Amount{3, "%"}, When: busy},
 		{Name: "goroutine-flood", Subject: "goroutines", Limit: Amount{50000, ""}},
 		{Name: "goroutine-growth", Subject: "goroutines", Rule: RuleSteady},
+		{Name: "release-growth", Subject: "no function", Rule: RuleGrows, Limit: Amount{5, "points"}, When: busy},
 	}
 	if hasLeaks {
 		set = append(set, Budget{Name: "goroutine-leak", Subject: "no goroutine", Rule: RuleLeaked})

@@ -92,8 +92,11 @@ type Config struct {
 	// needs it. A unit that nobody counts is an error of Start and SetBudgets.
 	Work map[string]func() float64
 
-	// Baseline is the CPU profile that "grows" budgets compare with. BaselineWork is the
-	// amount of work that was done while it was taken, by unit.
+	// Baseline is the CPU profile that "grows" budgets compare with: one that profguard has
+	// written, the default.pgo that is committed for the compiler, or any other. BaselineWork is the
+	// amount of work that was done while it was taken, by unit, if it does not say so itself.
+	// Without a Baseline they compare with the build before this one: each build leaves what is
+	// normal for it in DumpDir, in the folder references.
 	Baseline     *profile.Profile
 	BaselineWork map[string]float64
 
@@ -229,9 +232,9 @@ func (c *Config) checkBaseline(m *mistakes) {
 		}
 		kind := cmp.Or(b.Kind, kinds.CPU)
 		_, known := c.BaselineWork[b.Per]
-		m.when(c.Baseline == nil, "Budgets: %q needs a Baseline to compare with, found none", b)
+		m.when(c.Baseline == nil && c.DumpDir == "" && !isDefault(b), "Budgets: %q needs a build to compare with: give a DumpDir, in which each build leaves what is normal for it, or a Baseline", b)
 		m.when(kind != kinds.CPU, "Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
-		m.when(b.Per != "" && !known, "Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
+		m.when(b.Per != "" && !known && c.Baseline != nil && !saysWork(c.Baseline, b.Per), "Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.BaselineWork)) {
 		n := c.BaselineWork[name]

@@ -30,6 +30,9 @@ type Event struct {
 	// earlier window that failed because of the same offender, and the Message says so.
 	Dumped time.Time `json:"dumped,omitzero"`
 
+	// Release is set for EventRelease.
+	Release *Release `json:"release,omitempty"`
+
 	// Message describes the event in one sentence.
 	Message string `json:"message"`
 }
@@ -47,6 +50,9 @@ const (
 	EventResolved EventName = "profguard.budget.resolved"
 	// EventVacuous: a budget can't fail: nothing matches it, or its profile is missing.
 	EventVacuous EventName = "profguard.budget.vacuous"
+	// EventRelease: it is known what this build costs more or less than the one before. It comes
+	// once in the life of a process, also if nothing has changed.
+	EventRelease EventName = "profguard.release.compared"
 	// EventLost: windows begin to be lost.
 	EventLost EventName = "profguard.window.lost"
 	// EventRegained: a window is good again.
@@ -68,7 +74,7 @@ func (e Event) level() slog.Level {
 	switch e.Name {
 	case EventFiring, EventOffender:
 		return slog.LevelError
-	case EventResolved, EventRegained, EventResumed, EventExportWorking:
+	case EventResolved, EventRelease, EventRegained, EventResumed, EventExportWorking:
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
@@ -85,6 +91,19 @@ func sentence(b budget.Budget) string {
 // people read, in which the message says most, and what to mend stands before what to accept.
 // dir is DumpDir.
 func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
+	if r := e.Release; r != nil {
+		add("profguard.release.now.version", "", r.Now.Version)
+		add("profguard.release.now.revision", "", r.Now.Revision)
+		add("profguard.release.before.version", "", r.Before.Version)
+		add("profguard.release.before.revision", "", r.Before.Revision)
+		add("profguard.release.unit", "", r.Unit)
+		add("profguard.release.samples", "", r.Samples)
+		if r.Known {
+			add("profguard.release.growth", "", r.Growth)
+			add("profguard.release.low", "", r.Low)
+			add("profguard.release.high", "", r.High)
+		}
+	}
 	if e.Budget == "" {
 		return
 	}

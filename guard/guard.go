@@ -10,6 +10,8 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -30,7 +32,8 @@ type Guard struct {
 
 	loop    *loop.Loop
 	feed    *loop.Feed
-	exports *exports // nil without Config.Export
+	exports *exports          // nil without Config.Export
+	keeper  *reference.Keeper // nil without DumpDir and Baseline
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
 	metrics prometheus.Collector
@@ -54,6 +57,8 @@ type seams struct {
 	loop.Process
 	compile func(cfg *Config, old *roster) (*roster, error)
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
+	build   func() release.Build
+	test    bool // a binary of go test, which keeps no references
 }
 
 func (g *Guard) inForce() *roster {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -36,6 +37,9 @@ var (
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
 	metricBuild    = newGauge("build_info", "1; which build of the program runs, with the revision of its version control (a hash of the binary where there is none) and the version of Go.", "version", "revision", "goversion")
+	metricGrowth   = newGauge("release_growth", "Growth of CPU per unit of work against the build before, as a part (0.03 is 3% more), once it is known.", "unit", "before")
+	metricGrowLow  = newGauge("release_growth_low", "Lower bound of it.", "unit", "before")
+	metricGrowHigh = newGauge("release_growth_high", "Upper bound of it.", "unit", "before")
 	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, too_soon, or why they failed.", "result")
@@ -149,6 +153,12 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	}
 	if b := s.Build; b != (Build{}) {
 		add(metricBuild, 1, label(b.Version), label(b.revision()), label(b.Go))
+	}
+	if r := s.Release; r != nil && r.Known {
+		before := label(cmp.Or(r.Before.Version, r.Before.Revision))
+		add(metricGrowth, r.Growth, label(r.Unit), before)
+		add(metricGrowLow, r.Low, label(r.Unit), before)
+		add(metricGrowHigh, r.High, label(r.Unit), before)
 	}
 	add(metricPaused, number01(s.State == Paused))
 	add(metricCPU, s.CPU.Seconds())

@@ -17,6 +17,8 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/reference"
 )
 
 // stopWithin is the longest time that Stop takes. A goroutine that has not ended by
@@ -36,7 +38,7 @@ var running atomic.Pointer[Guard]
 // a metric, an event and a part of [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
-	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{loop.ThisProcess(), newRoster, dumps.Open})
+	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{loop.ThisProcess(), newRoster, dumps.Open, reference.ThisBuild, process.IsTest()})
 	if err != nil {
 		return nil, fmt.Errorf("guard.Start: %w", err)
 	}
@@ -91,7 +93,12 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		if baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
-		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which asks whether there is a valid one
+	}
+	if g.keeper, err = newKeeper(&g.cfg, &s, g.module, baseline, comments(g.cfg.Baseline)); err != nil {
+		return nil, err
+	}
+	if baseline != nil {
+		g.cfg.Baseline = &profile.Profile{Comments: g.cfg.Baseline.Comments} // for SetBudgets, which asks whether there is a valid one
 	}
 	g.metrics = &collector{g.Collect}
 	g.status = newStatus(g.started, g.cfg.DumpDir != "")
@@ -114,6 +121,9 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 	}
 	if g.cfg.Functions > 0 {
 		of.Windows = append(of.Windows, g.countFunctions())
+	}
+	if g.keeper != nil {
+		of.Releases, of.Windows = g.keeper, append(of.Windows, g.observed)
 	}
 	g.loop = loop.New(of)
 	return g, nil
@@ -228,6 +238,9 @@ func (g *Guard) release(ctx context.Context) {
 		g.exports.queue.Close(closing)
 		cancel()
 	}
+	resting, cancel := context.WithTimeout(ctx, stopWithin/4)
+	g.rests(resting)
+	cancel()
 	if store != nil {
 		// A disk that hangs leaves time for the sinks.
 		disk, cancel := context.WithTimeout(ctx, stopWithin/4)

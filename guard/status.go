@@ -32,6 +32,9 @@ type Status struct {
 	Good    time.Time      `json:"good,omitzero"` // when the last good window ended
 	Budgets []BudgetStatus `json:"budgets"`       // in the order of their declaration
 
+	// Release compares the running build with the one before, nil until there is one.
+	Release *Release `json:"release,omitempty"`
+
 	// CPU is the CPU time of the guard so far, with profiling. CostShare is its recent share
 	// of one core.
 	CPU       time.Duration `json:"cpu"`

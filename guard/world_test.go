@@ -20,6 +20,7 @@ import (
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // stopPromise is what the documentation of Stop says, and no constant of the code.
@@ -50,6 +51,9 @@ type world struct {
 	compile func(*Config, *roster) (*roster, error)
 	// openDir stands in for dumps.Open, unless nil.
 	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
+
+	// build is the program's; if it is not set, the program is a test, which keeps no references.
+	build release.Build
 
 	mu                    sync.Mutex
 	began                 time.Time
@@ -210,6 +214,8 @@ func (w *world) seams() seams {
 			}
 			return dumps.Open(dir, keep, report)
 		},
+		build: func() release.Build { return w.build },
+		test:  w.build == release.Build{},
 	}
 }
 
@@ -233,7 +239,7 @@ func (w *world) still(t *testing.T, cfg Config) *Guard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.cancel, g.build = func() {}, Build{}
+	g.active, g.cancel, g.build = t.Context(), func() {}, Build{}
 	t.Cleanup(g.loop.Close)
 	return g
 }

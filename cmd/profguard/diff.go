@@ -106,7 +106,7 @@ func (s *source) side(ctx context.Context, arg string, work map[string]float64, 
 	if err != nil {
 		return nil, err
 	}
-	side, err := reference.Of(in.table)
+	side, err := reference.Of(in.table, in.table.Comments())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.from, err)
 	}

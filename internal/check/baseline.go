@@ -35,7 +35,7 @@ func (r *run) loadBaseline() (problem string) {
 	defer f.Close()
 	base, err := new(decode.Decoder).Decode(f)
 	if err == nil {
-		r.reference, err = reference.Of(base)
+		r.reference, err = reference.Of(base, base.Comments())
 	}
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)

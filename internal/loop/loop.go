@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // Config is what a loop works with.
@@ -27,6 +28,7 @@ type Config struct {
 	Module        string // of the program
 	Baseline      *decode.Table
 	BaselineWork  map[string]float64
+	Releases      Releases      // nil for none
 	DumpEvery     time.Duration // between two dumps of a budget with the same offender, at least
 	Trace         Recorder      // nil for none
 
@@ -43,6 +45,13 @@ type Config struct {
 	Feed    *Feed // nil for none
 	Process Process
 	Host    Host
+}
+
+// Releases compare the build that runs with another one.
+type Releases interface {
+	judge.Releases
+	Before() *release.Side // the other one, nil if it is not known
+	Normal() []byte        // a profile of what was normal, empty if it is not known
 }
 
 // A Host is what the loop's owner does with what is found. All functions but Dumped are called
@@ -101,8 +110,9 @@ func New(cfg Config) *Loop {
 	now := cfg.Process.Snap()
 	l.measure = &measurer{
 		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: len(cfg.Windows) > 0,
-		facts: judge.Facts{Live: true, Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
-		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
+		releases: cfg.Releases,
+		facts:    judge.Facts{Live: true, Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
+		work:     cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
 		last: now, heap: heapMeter{rested: now},
 	}
 	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder

@@ -94,6 +94,7 @@ type measurer struct {
 	every, window time.Duration
 	always        bool        // CPU, also if no budget needs it
 	facts         judge.Facts // that are the same in each window
+	releases      Releases    // nil for none
 
 	work     map[string]func() float64
 	counters *counters
@@ -184,6 +185,12 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 	r.facts.Modules, r.facts.NotLinked, r.facts.Elapsed = process.Modules(), notLinked, r.Used.Elapsed
 	r.facts.Figures = map[string]float64{
 		"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
+	}
+	if m.releases != nil {
+		r.facts.Releases = m.releases
+		if before := m.releases.Before(); before != nil && r.facts.Baseline == nil {
+			r.facts.Baseline, r.facts.BaselineWork = before.Table, before.Work()
+		}
 	}
 	gc := &r.Since
 	if !m.ended.At.IsZero() {

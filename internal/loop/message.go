@@ -7,6 +7,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -35,6 +36,9 @@ func (c *Change) broken(is string) string {
 		who = fmt.Sprintf("%s (%s)", b.Name, who)
 	}
 	text := fmt.Sprintf("budget %s %s: at %s", who, is, b.shown(r.Value))
+	if _, compares := c.Finding.Reason.(judge.Released); compares { // which says what it was before
+		text = fmt.Sprintf("budget %s %s: %s", who, is, r.Reason)
+	}
 	if r.Limit > 0 {
 		text += ", limit " + b.limit(r)
 	}

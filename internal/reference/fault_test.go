@@ -53,7 +53,7 @@ func TestFault_130_DamagedReference(t *testing.T) {
 		}
 	}
 	// The clean twins: a profile without facts, and a build with odd texts.
-	if s, err := Of(table(t, small)); err != nil || len(s.Windows) != 0 {
+	if s, err := Of(table(t, small), nil); err != nil || len(s.Windows) != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	odd := sum.Side()

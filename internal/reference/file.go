@@ -66,13 +66,13 @@ func Decode(d *decode.Decoder, b []byte) (*release.Side, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode reference: %w", err)
 	}
-	return Of(t)
+	return Of(t, t.Comments())
 }
 
-// Of is the side of a decoded profile.
-func Of(t *decode.Table) (*release.Side, error) {
+// Of is the side of a decoded profile with its comments.
+func Of(t *decode.Table, comments []string) (*release.Side, error) {
 	s := &release.Side{Table: t}
-	for _, comment := range t.Comments() {
+	for _, comment := range comments {
 		text, is := strings.CutPrefix(comment, prefix)
 		if !is {
 			continue

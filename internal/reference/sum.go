@@ -24,6 +24,7 @@ type Sum struct {
 	windows Windows
 	level   int // see less
 	spreads release.Spreads
+	was     map[string]float64 // the spread that an earlier process of the build has measured
 
 	names   *charge.Names
 	counter charge.Counter
@@ -138,8 +139,27 @@ func (s *Sum) Side() *release.Side {
 	if s.merger == nil {
 		return nil
 	}
+	spread := s.spreads.Phi(spreadShare)
+	for name, phi := range s.was {
+		spread[name] = max(spread[name], phi)
+	}
 	return &release.Side{
-		Build: s.Build, Table: s.merger.Table(), Windows: s.windows.List(), Spread: s.spreads.Phi(spreadShare),
+		Build: s.Build, Table: s.merger.Table(), Windows: s.windows.List(), Spread: spread,
 		Module: s.Module, Modules: s.Modules,
 	}
+}
+
+// resume adds what an earlier process of the same build has left.
+func (s *Sum) resume(own *release.Side) error {
+	if s.merger == nil {
+		s.merger = new(decode.Merger)
+	}
+	if err := s.merger.Add(s.less(own.Table)); err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
+	for _, w := range own.Windows {
+		s.windows.Add(w)
+	}
+	s.was = own.Spread
+	return s.bound()
 }

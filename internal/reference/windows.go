@@ -1,6 +1,10 @@
 package reference
 
-import "github.com/profguard/profguard/internal/release"
+import (
+	"maps"
+
+	"github.com/profguard/profguard/internal/release"
+)
 
 // mostWindows is how many windows are told apart. Beyond it, neighbours are added up.
 const mostWindows = 64
@@ -31,18 +35,21 @@ func (s *Windows) Add(w release.Window) {
 		}
 		s.list, s.each = s.list[:mostWindows/2], 2*s.each
 	}
-	own := release.Window{Work: map[string]float64{}}
-	add(&own, w)
-	s.list, s.last = append(s.list, own), 1
+	w.Work = maps.Clone(w.Work)
+	s.list, s.last = append(s.list, w), 1
 }
 
 // List is valid until the next Add.
 func (s *Windows) List() []release.Window { return s.list }
 
-// add adds a window to another one.
+// add adds a window to another one. Work is known of both, or not at all: counters may have been reset, or
+// come later.
 func add(to *release.Window, w release.Window) {
-	to.Samples, to.CPU, to.Elapsed = to.Samples+w.Samples, to.CPU+w.CPU, to.Elapsed+w.Elapsed
 	for name, n := range w.Work {
-		to.Work[name] += n
+		if _, known := to.Work[name]; known {
+			to.Work[name] += n
+		}
 	}
+	maps.DeleteFunc(to.Work, func(name string, _ float64) bool { _, known := w.Work[name]; return !known })
+	to.Samples, to.CPU, to.Elapsed = to.Samples+w.Samples, to.CPU+w.CPU, to.Elapsed+w.Elapsed
 }

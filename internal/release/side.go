@@ -90,7 +90,9 @@ func (s *Side) Work() map[string]float64 { return s.total().Work }
 func (s *Side) cost(per string) evidence.PerWork {
 	var batches []evidence.Batch
 	for _, w := range s.Windows {
-		batches = append(batches, evidence.Batch{Cost: w.CPU, Work: w.Work[per]})
+		if n, known := w.Work[per]; known {
+			batches = append(batches, evidence.Batch{Cost: w.CPU, Work: n})
+		}
 	}
 	return evidence.CostPerWork(batches)
 }

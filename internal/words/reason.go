@@ -51,7 +51,7 @@ func nothing(p *phrasing, reason judge.Reason) string {
 	case judge.NoRelease:
 		return reason.Why
 	case judge.NoBaseline:
-		return "there is no baseline to compare with: give one (Config.Baseline)"
+		return "there is nothing to compare with: give a Baseline, or a DumpDir, in which each build leaves what is normal for it"
 	case judge.OtherBaseline:
 		return fmt.Sprintf("the baseline is another kind of profile: %s with period %d, and this is %s with period %d",
 			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)

@@ -1,0 +1,134 @@
+package guard
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/release"
+)
+
+// A deployment is a build that runs under load.
+type deployment struct {
+	version string
+	extra   int               // samples of a new function in a window of some 400
+	rename  *strings.Replacer // of functions
+	windows int
+}
+
+// deploy runs a build in a folder: a minute a window, 100 requests in each.
+func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Guard, *world)) *world {
+	t.Helper()
+	w := newWorld()
+	w.build = release.Build{Program: "example.com/shop", Version: d.version, Revision: "abcdef0123456789", Go: "go1.27.4", Arch: "linux/amd64", Binary: "binary-of-" + d.version}
+	r := rand.New(rand.NewPCG(uint64(len(d.version)), uint64(d.extra+1)))
+	requests, samples := 0.0, 0
+	w.take = func(n int) profiler.Window {
+		var text strings.Builder
+		text.WriteString("cpu 10s\n")
+		line := func(stack string, mean int) {
+			n := max(1, mean+int(2*r.NormFloat64()*float64(mean)/20))
+			samples += n
+			if d.rename != nil {
+				stack = d.rename.Replace(stack)
+			}
+			fmt.Fprintf(&text, "net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route@main.go:9;%s %d\n", stack, n)
+		}
+		for i := range 8 {
+			line(fmt.Sprintf("main.(*Shop).checkout@shop.go:10;main.step%d@step.go:%d", i, 10*i+7), 30)
+		}
+		line("main.(*Shop).search@shop.go:30;main.valid@valid.go:20", 60)
+		line("main.(*Shop).search@shop.go:31;encoding/json.Marshal@encode.go:160", 100)
+		if d.extra > 0 {
+			line("main.(*Shop).search@shop.go:33;main.audit@audit.go:46", d.extra)
+		}
+		requests += 100
+		return cpuWindow(text.String())
+	}
+	w.cores = func(time.Duration) float64 { return 0.4 + float64(d.extra)/1000 }
+	cfg.DumpDir = dir
+	cfg.Work = map[string]func() float64{"request": func() float64 { return requests }}
+	g := w.start(t, cfg)
+	if during == nil {
+		time.Sleep(time.Duration(d.windows) * time.Minute)
+		synctest.Wait()
+	} else {
+		during(g, w)
+	}
+	g.Stop()
+	files, _ := filepath.Glob(filepath.Join(dir, "references", "*"))
+	for _, f := range files { // the disk has another clock
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(time.Now()) {
+			os.Chtimes(f, time.Now(), time.Now())
+		}
+	}
+	return w
+}
+
+func named(events []Event, name EventName) (list []Event) {
+	for _, e := range events {
+		if e.Name == name {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// TestReleases: four builds in a row with nothing but a folder: the first becomes the reference, an
+// equal one says so, one with an expensive function fires and names it with its line, and a
+// refactored one moves cost.
+func TestReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		growth := Config{Budgets: budget.Must("no function grows above 3 points per request", "process grows below 20% per request")}
+
+		w := deploy(t, dir, deployment{version: "v1.0.0", windows: 30}, growth, func(g *Guard, w *world) {
+			time.Sleep(30 * time.Minute)
+			synctest.Wait()
+			if r := g.Status().Budgets[0].Result; !strings.Contains(r.Reason, "this is the first build here; it becomes the reference") {
+				t.Errorf("the first build: %s", r.Reason)
+			}
+		})
+		if e := named(w.events, EventRelease); len(e) > 0 || len(named(w.events, EventFiring)) > 0 {
+			t.Errorf("the first build: %v", w.events)
+		}
+
+		w = deploy(t, dir, deployment{version: "v1.0.1", windows: 65}, growth, nil)
+		if e := named(w.events, EventRelease); len(e) != 1 || len(named(w.events, EventFiring)) > 0 ||
+			!strings.HasPrefix(e[0].Message, "v1.0.1 (abcdef0) costs ") || !strings.Contains(e[0].Message, " CPU per request than v1.0.0 (abcdef0) (") {
+			t.Errorf("an equal build: %v", w.events)
+		}
+
+		w = deploy(t, dir, deployment{version: "v1.1.0", extra: 100, windows: 20}, growth, nil)
+		firing := named(w.events, EventFiring)
+		if len(firing) == 0 || !strings.Contains(firing[0].Message, "main.audit") || len(firing[0].Result.Offenders) == 0 || firing[0].Result.Offenders[0].Blame.Line != 46 {
+			t.Fatalf("an expensive build: %+v", w.events)
+		}
+		for _, part := range []string{"main.audit costs ", " a request, nothing before: +", "v1.1.0 (abcdef0) against v1.0.1 (abcdef0)", "audit.go:46"} {
+			if !strings.Contains(firing[0].Message, part) {
+				t.Errorf("%q is not in %q", part, firing[0].Message)
+			}
+		}
+		if at := firing[0].Time.Sub(w.began); at > 10*time.Minute {
+			t.Errorf("it took %v to fire", at)
+		}
+
+		// The reference of the expensive one is the newest now; the next is compared with it, and is cheaper.
+		w = deploy(t, dir, deployment{version: "v1.1.1", windows: 65, rename: strings.NewReplacer("main.valid", "main.isValid", "main.(*Shop).search", "main.(*Search).ServeHTTP")}, growth, nil)
+		e := named(w.events, EventRelease)
+		if len(e) != 1 || len(named(w.events, EventFiring)) > 0 || !strings.Contains(e[0].Message, "% less CPU per request than v1.1.0") || !strings.Contains(e[0].Message, "less: main.audit") {
+			t.Errorf("a refactored and cheaper build: %+v", w.events)
+		}
+		files, err := os.ReadDir(filepath.Join(dir, "references"))
+		if err != nil || len(files) != 4 {
+			t.Errorf("%v, %v", files, err)
+		}
+	})
+}

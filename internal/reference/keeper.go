@@ -1,0 +1,379 @@
+package reference
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/release"
+)
+
+// A Keeper keeps the reference of the build that runs, and compares it with another one: the newest
+// of another build, or a baseline. Its methods are safe for concurrent use. It reads and writes
+// files in goroutines of its own, so that nobody waits for the disk.
+type Keeper struct {
+	cfg    Config
+	loaded chan found
+
+	mu       sync.Mutex
+	sum      Sum
+	build    release.Build
+	known    bool // build is, and what the folder has
+	before   *release.Side
+	problem  error // the last one with files
+	looks    map[string]*look
+	balanced bool
+	written  time.Time
+	writing  chan struct{} // not nil while a file is written; closed at the end
+}
+
+// Config is what a keeper works with.
+type Config struct {
+	Dir     string // DumpDir; "" for no references
+	Base    *release.Side
+	Module  string
+	Modules []string
+	Build   func() release.Build // may take some milliseconds
+	Test    bool                 // the program is one of go test, which keeps no references
+	Now     func() time.Time
+}
+
+// found is what a folder has.
+type found struct {
+	build       release.Build
+	before, own *release.Side
+	err         error
+}
+
+// A look is a comparison, with the number of samples that it was made with.
+type look struct {
+	c   *release.Comparison
+	why string
+	at  float64
+}
+
+const (
+	// writeEvery is how often the reference is written.
+	writeEvery = time.Hour
+	// builds is how many builds of a program are kept.
+	builds = 5
+	// leastWindows is how many windows make a reference. A build that ran for less, as in a crash
+	// loop, says nothing of what is normal.
+	leastWindows = 5
+	// leastSamples is the number of samples now from which builds are compared.
+	leastSamples = 100
+	// again is the growth of samples after which they are compared again. So an hour or a month
+	// has some twenty looks.
+	again = 1.25
+)
+
+// NewKeeper returns a keeper, which begins with the first window.
+func NewKeeper(cfg Config) *Keeper {
+	k := &Keeper{cfg: cfg, before: cfg.Base, looks: map[string]*look{}}
+	k.sum.Module, k.sum.Modules = cfg.Module, cfg.Modules
+	return k
+}
+
+// keeps reports whether references are read and written.
+func (k *Keeper) keeps() bool { return k.cfg.Dir != "" && !k.cfg.Test }
+
+// Window adds a good window, and writes the reference if it is time. It returns the problem with a file, if
+// there is a new one.
+func (k *Keeper) Window(ctx context.Context, t *decode.Table, w release.Window) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin()
+	if err := k.sum.Add(ctx, t, w); err != nil {
+		return err
+	}
+	k.collect()
+	now := k.cfg.Now()
+	if k.written.IsZero() {
+		k.written = now
+	}
+	if k.keeps() && k.known && now.Sub(k.written) >= writeEvery {
+		k.written = now
+		k.write()
+	}
+	err := k.problem
+	k.problem = nil
+	return err
+}
+
+// begin starts to look what is there, once.
+func (k *Keeper) begin() {
+	if k.loaded != nil {
+		return
+	}
+	k.loaded = make(chan found, 1)
+	cfg, loaded := k.cfg, k.loaded
+	go func() {
+		f := found{build: cfg.Build()}
+		if cfg.Dir != "" && !cfg.Test {
+			f.before, f.own, f.err = load(cfg.Dir, f.build)
+		}
+		loaded <- f
+	}()
+}
+
+// collect takes what was found, if that is known.
+func (k *Keeper) collect() {
+	if k.known || k.loaded == nil {
+		return
+	}
+	select {
+	case f := <-k.loaded:
+		k.known, k.build, k.problem = true, f.build, f.err
+		k.sum.Build = f.build
+		if k.before == nil && f.before != nil {
+			k.before = f.before
+			k.before.Module, k.before.Modules = k.cfg.Module, k.cfg.Modules
+		}
+		if f.own != nil {
+			if err := k.sum.resume(f.own); err != nil {
+				k.problem = errors.Join(k.problem, err)
+			}
+		}
+	default:
+	}
+}
+
+// load reads the newest reference of another build of the program that is large enough, and that of
+// this build.
+func load(dir string, build release.Build) (before, own *release.Side, err error) {
+	folder, err := dumps.OpenReferences(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer folder.Close()
+	files, err := folder.List(prefixOf(build))
+	if err != nil {
+		return nil, nil, err
+	}
+	var errs []error
+	for _, f := range files {
+		isOwn := f.Name == nameOf(build)
+		if before != nil && !isOwn || own != nil && isOwn {
+			continue
+		}
+		b, err := folder.Read(f.Name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		side, err := Decode(new(decode.Decoder), b)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+		case side.Build.Program != build.Program: // the name says so, and may lie
+		case side.Build.Binary == build.Binary:
+			own = cmp.Or(own, side)
+		case !isOwn && len(side.Windows) >= leastWindows:
+			before = cmp.Or(before, side)
+		}
+	}
+	return before, own, errors.Join(errs...)
+}
+
+// prefixOf begins the names of the references of a program.
+func prefixOf(b release.Build) string {
+	sum := sha256.Sum256([]byte(b.Program))
+	return hex.EncodeToString(sum[:4]) + "-"
+}
+
+// nameOf is the name of the reference of a build.
+func nameOf(b release.Build) string {
+	version := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '-' || r == '+') {
+			return r
+		}
+		return '_'
+	}, b.Version)
+	name := prefixOf(b)
+	if version != "" {
+		name += version[:min(len(version), 60)] + "-"
+	}
+	return name + b.Binary + ".pb.gz"
+}
+
+// write writes the reference, if it is large enough, unless the last write still hangs.
+func (k *Keeper) write() {
+	if k.writing != nil {
+		select {
+		case <-k.writing:
+		default:
+			return
+		}
+	}
+	side := k.sum.Side()
+	if side == nil || k.sum.Windows() < leastWindows {
+		return
+	}
+	b, err := Encode(side, k.cfg.Now())
+	if err != nil {
+		k.problem = err
+		return
+	}
+	done := make(chan struct{})
+	k.writing = done
+	dir, build := k.cfg.Dir, k.build
+	go func() {
+		defer close(done)
+		folder, err := dumps.OpenReferences(dir)
+		if err == nil {
+			defer folder.Close()
+			err = folder.Write(nameOf(build), b, prefixOf(build), builds)
+		}
+		if err != nil {
+			k.mu.Lock()
+			k.problem = err
+			k.mu.Unlock()
+		}
+	}()
+}
+
+// Stop writes the reference a last time, as far as the disk lets it until the context ends.
+func (k *Keeper) Stop(ctx context.Context) {
+	k.mu.Lock()
+	k.collectUntil(ctx)
+	if k.keeps() && k.known {
+		k.write()
+	}
+	writing := k.writing
+	k.mu.Unlock()
+	if writing != nil {
+		select {
+		case <-writing:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// collectUntil waits for what was found.
+func (k *Keeper) collectUntil(ctx context.Context) {
+	if k.loaded == nil || k.known {
+		return
+	}
+	select {
+	case f := <-k.loaded:
+		k.loaded <- f
+		k.collect()
+	case <-ctx.Done():
+	}
+}
+
+// Before is what the build is compared with, nil if there is nothing or it is not known yet.
+func (k *Keeper) Before() *release.Side {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.collect()
+	return k.before
+}
+
+// Compare implements judge.Releases.
+func (k *Keeper) Compare(ctx context.Context, o release.Options) (*release.Comparison, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.collect()
+	return k.compare(ctx, o)
+}
+
+func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Comparison, string) {
+	switch {
+	case k.before != nil:
+	case k.cfg.Dir == "":
+		return nil, "there is no build to compare with: give a DumpDir, in which each build leaves what is normal for it, or a Baseline"
+	case k.cfg.Test:
+		return nil, "a test keeps no references of builds"
+	case !k.known:
+		return nil, "the references of earlier builds are being read"
+	default:
+		return nil, "this is the first build here; it becomes the reference"
+	}
+	side := k.sum.Side()
+	if side == nil {
+		return nil, "there are no samples yet"
+	}
+	n := float64(side.Table.Count())
+	if n < leastSamples {
+		return nil, fmt.Sprintf("builds are compared from %d samples on, and there are %.0f", leastSamples, n)
+	}
+	key := fmt.Sprintf("%q %v %q", o.Per, o.Limit, o.Except)
+	if l := k.looks[key]; l != nil && n < again*l.at && n >= l.at {
+		return l.c, l.why
+	}
+	c, err := release.Compare(ctx, k.before, side, o)
+	l := &look{c: c, at: n}
+	if err != nil {
+		l.why = err.Error()
+	}
+	if len(k.looks) >= mostLooks {
+		clear(k.looks)
+	}
+	k.looks[key] = l
+	return l.c, l.why
+}
+
+// mostLooks bounds the comparisons that are kept, one for each budget of growth.
+const mostLooks = 100
+
+// Balance is the newest comparison by a unit of work that both builds know. news says that it has
+// just become sure enough to be told, which happens once.
+func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.before == nil || k.sum.Side() == nil {
+		return nil, false
+	}
+	c, _ = k.compare(ctx, release.Options{Per: k.unit()})
+	if c == nil || c.Why != "" {
+		return c, false
+	}
+	sure := k.sum.Windows() >= anHour || c.Known && c.Process.High-c.Process.Low < narrow
+	news = sure && !k.balanced && k.sum.Windows() >= leastWindows
+	k.balanced = k.balanced || news
+	return c, news
+}
+
+// The balance is told when its bounds are as narrow as that, or after an hour of windows.
+const narrow, anHour = 0.06, 60
+
+// unit is a unit of work that both builds know, "" if there is none.
+func (k *Keeper) unit() string {
+	was, is := k.before.Work(), k.sum.Side().Work()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if is[name] > 0 && was[name] > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// Normal is what was normal before, as a profile: the other build's, or else this one's so far. It is
+// empty if there is neither.
+func (k *Keeper) Normal() []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	side := k.before
+	if side == nil {
+		side = k.sum.Side()
+	}
+	if side == nil {
+		return nil
+	}
+	b, err := Encode(side, k.cfg.Now())
+	if err != nil {
+		return nil
+	}
+	return b
+}
