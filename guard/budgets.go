@@ -86,7 +86,7 @@ const vacuousWindows = 60
 
 // vacuous is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) vacuous() string {
-	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.IsDefault() {
+	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.Default {
 		return ""
 	}
 	lacks := "no sample within its \"in\" and \"where\""

@@ -240,7 +240,7 @@ func TestHistory(t *testing.T) {
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
 		r := budget.Result{Budget: e.Of, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		g.judged([]loop.Change{{Verdict: loop.Verdict{Of: e.Budget, Result: r}}})
+		g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget, Result: r}}})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

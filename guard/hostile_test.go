@@ -189,7 +189,7 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		{"judged", func(g *Guard) {
 			e := g.budgets.entries[0]
 			e.status.Verdicts = nil
-			g.judged([]loop.Change{{Verdict: loop.Verdict{Of: e.Budget}}})
+			g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget}}})
 		}},
 		{"measured", func(g *Guard) {
 			g.status.Windows = nil

@@ -77,7 +77,7 @@ func (g *Guard) linked(l loop.Linked) {
 	}
 	g.faults.clear("linked")
 	for _, e := range g.budgets.entries {
-		if why := l.Warnings[e.Budget]; why != "" && e.status.Warning == "" && !e.IsDefault() {
+		if why := l.Warnings[e.Budget]; why != "" && e.status.Warning == "" && !e.Default {
 			e.status.Warning = why
 			g.emit(Event{Name: EventVacuous, Budget: e.Name, Result: e.status.Result, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
 		}

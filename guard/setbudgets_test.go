@@ -189,7 +189,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		fails := loop.Verdict{Of: e.Budget, Result: budget.Result{Budget: e.Of, Verdict: budget.Fail}}
+		fails := &loop.Verdict{Of: e.Budget, Result: budget.Result{Budget: e.Of, Verdict: budget.Fail}}
 		g.judged([]loop.Change{{Verdict: fails, Alert: alert.Alert{State: alert.Firing}}})
 		g.told([]loop.Told{{Of: e.Budget, Notice: loop.Notice{Event: alert.Fired}}})
 		for _, s := range g.sinks {

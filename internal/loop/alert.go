@@ -11,7 +11,7 @@ import (
 
 // A Change is a verdict with the alert that it leads to.
 type Change struct {
-	Verdict
+	*Verdict
 	Alert    alert.Alert // after the window
 	Since    time.Time   // when its state was entered, zero if that was before this window
 	Proven   budget.Verdict
@@ -67,7 +67,8 @@ func (a *alerts) hurries(s *Set) bool {
 // changes advances the alerts by the verdicts of a window.
 func (a *alerts) changes(verdicts []Verdict) []Change {
 	list := make([]Change, len(verdicts))
-	for i, v := range verdicts {
+	for i := range verdicts {
+		v := &verdicts[i]
 		list[i], a.of[v.Of] = a.next(v, a.of[v.Of])
 	}
 	return list
@@ -76,7 +77,7 @@ func (a *alerts) changes(verdicts []Verdict) []Change {
 // next is the change by a verdict. A verdict that says nothing about the budget changes no alert:
 // of a lost window, unless figures show that the budget's condition does not hold, or of one in
 // which a counter of work could not be read.
-func (a *alerts) next(v Verdict, s standing) (Change, standing) {
+func (a *alerts) next(v *Verdict, s standing) (Change, standing) {
 	was, event := s.alert.State, alert.None
 	if !v.silent {
 		if !v.idle {
@@ -84,7 +85,7 @@ func (a *alerts) next(v Verdict, s standing) (Change, standing) {
 				s.proven = v.Finding.Proven
 			}
 		}
-		s.alert, event = s.alert.Next(a.finding(&v, s), v.Of.Alert)
+		s.alert, event = s.alert.Next(a.finding(v, s), v.Of.Alert)
 	}
 	c := Change{Verdict: v, Alert: s.alert}
 	if s.alert.State != was {
@@ -116,7 +117,7 @@ func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
 		f.Proven, f.Evidence = s.proven, s.evidence
 	}
 	_, none := v.Finding.Reason.(judge.NotLinked)
-	if r.Verdict == budget.Pass && !f.Above() || none && v.Of.IsDefault() { // which is not misspelt
+	if r.Verdict == budget.Pass && !f.Above() || none && v.Of.Default { // which is not misspelt
 		f.Kept, f.Measured = f.End, true
 	}
 	if _, learning := v.Finding.Reason.(judge.Learning); learning && r.Verdict == budget.Inconclusive {
@@ -130,30 +131,29 @@ const mostNamed = 64
 
 // notice is what is told of a transition, or of another offender while the budget fires.
 func (a *alerts) notice(c *Change, s *standing, event alert.Event) *Notice {
-	n, r, who := &Notice{Event: event, Result: c.Result}, &c.Result, c.worst()
+	r, who, message := &c.Result, c.worst(), ""
 	another := s.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !s.named[who] &&
 		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= a.least
 	switch {
 	case event.Ends():
 		s.named = nil
-		n.Result.Reason = c.endedBy(event)
-		n.Message = c.isOver(event, n.Result.Reason)
-		return n
+		return c.over(event)
 	case event == alert.Fired:
-		s.named, n.Message = map[string]bool{}, c.broken("is broken")
-		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
-			together := c.Finding
-			together.Reason = judge.Together{}
-			n.Result = c.Of.Of.Result(together)
-		}
+		s.named, message = map[string]bool{}, c.broken("is broken")
 	case another && s.offender == nil: // the notice before named none
-		s.offender, n.Message = &r.Offenders[0], c.broken("is still broken")
+		s.offender, message = &r.Offenders[0], c.broken("is still broken")
 	case another:
-		s.offender, n.Message = &r.Offenders[0], c.broken("is broken by another offender, too")
+		s.offender, message = &r.Offenders[0], c.broken("is broken by another offender, too")
 	default:
 		return nil
 	}
 	s.named[who], s.namedAt = true, c.End
+	n := &Notice{Event: event, Result: *r, Message: message}
+	if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
+		together := c.Finding
+		together.Reason = judge.Together{}
+		n.Result = c.Of.Of.Result(together)
+	}
 	return n
 }
 

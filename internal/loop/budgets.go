@@ -23,6 +23,10 @@ type Budget struct {
 	Rule  judge.Rule // without words
 	Needs judge.Needs
 	Alert alert.Rule // how long its alert takes
+
+	// Default says that it is one of budget.Default, word for word. These are meant for every program,
+	// so it is no mistake if one of them matches nothing here. The reason of its result still says so.
+	Default bool
 }
 
 // A Set is the budgets that are in force together, in the order of their declaration.
@@ -45,6 +49,10 @@ func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, e
 	if err != nil {
 		return nil, err
 	}
+	var defaults []string
+	for _, b := range budget.Default() {
+		defaults = append(defaults, b.String())
+	}
 	kept := map[string]*Budget{} // by the sentence with the name
 	if old != nil {
 		for _, b := range old.Budgets {
@@ -53,10 +61,14 @@ func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, e
 	}
 	s := new(Set)
 	for i, b := range budgets {
-		of := kept[b.String()]
+		text := b.String()
+		of := kept[text]
 		if of == nil {
 			r := rules[i]
-			of = &Budget{Name: cmp.Or(b.Name, b.String()), Of: b, Rule: r, Needs: r.Needs(), Alert: r.Alert(every, window)}
+			of = &Budget{
+				Name: cmp.Or(b.Name, text), Of: b, Rule: r, Needs: r.Needs(), Alert: r.Alert(every, window),
+				Default: slices.Contains(defaults, text),
+			}
 		}
 		s.Budgets = append(s.Budgets, of)
 	}
@@ -97,13 +109,6 @@ func (s *Set) group(kind string) *group {
 // onlyOncePerPeriod reports whether all budgets of the group wait for the end of their period.
 func (g *group) onlyOncePerPeriod() bool {
 	return !slices.ContainsFunc(g.budgets, func(b *Budget) bool { return !b.Needs.Periodic })
-}
-
-// IsDefault reports whether the budget is one of budget.Default, word for word. These are meant
-// for every program, so it is no mistake if one of them matches nothing here. The reason of
-// its result still says so.
-func (b *Budget) IsDefault() bool {
-	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.Of.String() })
 }
 
 // Linked says which budgets could never fail, by what is linked into the program.

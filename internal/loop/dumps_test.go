@@ -26,7 +26,7 @@ func TestLastDump(t *testing.T) {
 	at, lastSaved := s.Started, ""
 	for i := range 400 {
 		at = at.Add(time.Hour)
-		c := Change{Verdict: Verdict{Of: b, End: at, profile: decode.Source{Data: []byte("x")}}}
+		c := Change{Verdict: &Verdict{Of: b, End: at, profile: decode.Source{Data: []byte("x")}}}
 		c.Result.Verdict = budget.Fail
 		s.archive.save(store, []Change{c}, &Measurement{})
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(s.offers))}

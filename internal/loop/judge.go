@@ -91,6 +91,7 @@ type judging struct {
 // list is empty if the guard stops meanwhile.
 func (j *judger) verdicts(ctx context.Context, s *Set, r *Measurement, taken []profile) (list []Verdict) {
 	w := &judging{judger: j, ctx: ctx, r: r, taken: taken}
+	list = make([]Verdict, 0, len(s.Budgets))
 	for i := range taken {
 		p := &taken[i]
 		g := s.group(p.kind)

@@ -277,7 +277,8 @@ type profile struct {
 // profiles takes the profiles of all kinds that the budgets need in this window. Those of kinds
 // other than cpu are of the moment, or reach from the end of one window to the end of the next, so
 // that nothing is lost between windows, and one profile a window is enough.
-func (m *measurer) profiles(r *Measurement, s *Set, own *clock) (list []profile) {
+func (m *measurer) profiles(r *Measurement, s *Set, own *clock) []profile {
+	list := make([]profile, 0, len(s.groups))
 	for _, g := range s.groups {
 		switch {
 		case g.kind == "":

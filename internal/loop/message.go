@@ -48,13 +48,16 @@ func (c *Change) broken(is string) string {
 	return text
 }
 
-// isOver says that the alert has ended.
-func (c *Change) isOver(event alert.Event, why string) string {
+// over is the notice that the alert has ended.
+func (c *Change) over(event alert.Event) *Notice {
 	is := "is kept again"
 	if event == alert.Unproven || event == alert.Unjudged {
 		is = "no longer fires"
 	}
-	return fmt.Sprintf("budget %s %s: %s", c.Of.Name, is, why)
+	n := &Notice{Event: event, Result: c.Result}
+	n.Result.Reason = c.endedBy(event)
+	n.Message = fmt.Sprintf("budget %s %s: %s", c.Of.Name, is, n.Result.Reason)
+	return n
 }
 
 // endedBy says why the alert has ended, with the figures that ended it.
