@@ -52,7 +52,7 @@ func TestRootOf(t *testing.T) {
 		"deflate runtime._ExternalCode":                                                                     "deflate",
 		"runtime._ExternalCode":                                                                             "runtime._ExternalCode",
 		"shop.setUp main.main runtime.main":                                                                 "",
-		"compress/flate.deflate github.com/profguard/profguard/guard.(*Guard).loop":                         "",
+		"compress/flate.deflate github.com/profguard/profguard/internal/loop.(*Loop).Run":                   "",
 		"encoding/json.Marshal github.com/profguard/profguard/internal/profiler.(*Hub).run":                 "",
 		"shop.price shop.TestIt.func1 " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                 "shop.TestIt.func1",
 		"sync/atomic.(*Int64).Add " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                     "",
