@@ -6,6 +6,10 @@ import "math"
 // longer than a block show in the longer ones only.
 const scales = 3
 
+// minBatches is the least number of merged blocks that show a variance. Blocks are not
+// alike if at least so many have a hit, and so many a miss.
+const minBatches = 6
+
 // blocks sums blocks up, and estimates their overdispersion, in constant memory.
 type blocks struct {
 	number, k, n float64

@@ -12,6 +12,7 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -50,6 +51,12 @@ type Facts struct {
 	// NotLinked are the patterns that are known to match no function of the program. A
 	// rule about one of them is inconclusive, unless it says "absent".
 	NotLinked []string
+}
+
+// Releases compare the build that runs, by all its windows, with the one before.
+type Releases interface {
+	// Compare returns the newest comparison, or nil and why there is none.
+	Compare(ctx context.Context, o release.Options) (c *release.Comparison, why string)
 }
 
 // A measurement is a profile that was added up for all rules, and the facts about it.

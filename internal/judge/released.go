@@ -10,12 +10,6 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// Releases compare the build that runs, by all its windows, with the one before.
-type Releases interface {
-	// Compare returns the newest comparison, or nil and why there is none.
-	Compare(ctx context.Context, o release.Options) (c *release.Comparison, why string)
-}
-
 // comparesBuilds reports whether a rule on growth is about CPU of each function, or of the process,
 // without conditions on samples.
 func (r *Rule) comparesBuilds() bool {
