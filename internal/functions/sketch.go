@@ -73,7 +73,7 @@ func (s *sketch) add(samples int64, hits map[string]int64) {
 }
 
 // choose gives series to functions, the largest first. With h hits of late, a function may take
-// one if less than h parts in h+2 of the series are taken: so what has a hit or two by chance leaves
+// one if less than h parts in h+1 of the series are taken: so what has a hit or two by chance leaves
 // room for what has more.
 func (s *sketch) choose() {
 	isNew := func(name string) bool {
@@ -91,7 +91,7 @@ func (s *sketch) choose() {
 	})
 	for _, name := range names {
 		t := s.by[name]
-		if float64(s.series) >= float64(s.most)*t.recent/(t.recent+2) {
+		if float64(s.series) >= float64(s.most)*t.recent/(t.recent+1) {
 			return
 		}
 		t.series = true

@@ -85,7 +85,7 @@ func TestExact(t *testing.T) {
 			t.Errorf("%s: %d, want all %d", name, tally.hits, o.exact[name])
 		}
 	}
-	if missing > 2 || o.series < 50 {
+	if missing > 4 || o.series < 50 { // of twice as many notable functions as series
 		t.Errorf("%d of the 40 functions above 1.5%% have no series, %d have one", missing, o.series)
 	}
 	if rest := o.rest(); rest < 0.005 || rest > 0.04 {
