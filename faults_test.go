@@ -122,6 +122,12 @@ var faults = []struct{ fault, folder, test string }{
 	131: {"a reference of the future", "internal/dumps", "TestFault_131_ReferenceOfTheFuture"},
 	132: {"two processes write a reference", "internal/dumps", "TestFault_132_ReferenceByTwo"},
 	133: {"a reference on a full disk", "internal/dumps", "TestFault_133_ReferenceOnAFullDisk"},
+	134: {"a reference of another program", "internal/reference", "TestFault_134_ReferenceOfAnotherProgram"},
+	135: {"a test binary runs a guard", "internal/reference", "TestFault_135_TestBinary"},
+	136: {"builds without version control", "internal/reference", "TestFault_136_NoVersionControl"},
+	137: {"counters of work reset between windows", "internal/reference", "TestFault_137_CountersReset"},
+	138: {"a release that runs for less than a minute", "internal/reference", "TestFault_138_ShortRelease"},
+	139: {"SetBudgets between two windows of a release", "guard", "TestFault_139_SetBudgetsInBetween"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

@@ -132,3 +132,52 @@ func TestReleases(t *testing.T) {
 		}
 	})
 }
+
+// TestFault_139_SetBudgetsInBetween: budgets of growth that come later are judged by all windows of the
+// build, and those that go take nothing along.
+func TestFault_139_SetBudgetsInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		cfg := Config{Budgets: budget.Must("goroutines below 1000")}
+		deploy(t, dir, deployment{version: "v1.0.0", windows: 30}, cfg, nil)
+		w := deploy(t, dir, deployment{version: "v1.1.0", extra: 100}, cfg, func(g *Guard, w *world) {
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if err := g.SetBudgets(budget.Must("no function grows above 3 points per request")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			if r := g.Status().Budgets[0].Result; r.Verdict != budget.Fail || r.Samples < 5000 {
+				t.Errorf("%v", r)
+			}
+			if err := g.SetBudgets(cfg.Budgets); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+		})
+		if len(named(w.events, EventFiring)) != 1 {
+			t.Errorf("%v", w.events)
+		}
+	})
+}
+
+// TestReleaseOfDefaults: the default budgets have one of growth, which needs nothing.
+func TestReleaseOfDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, dir := range []string{"", filepath.Join(t.TempDir(), "dumps")} {
+			w := newWorld()
+			w.build = release.Build{Program: "example.com/shop", Version: "v1", Binary: "01"}
+			g := w.start(t, Config{DumpDir: dir})
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			for _, b := range g.Status().Budgets {
+				if b.Name == "release-growth" && (b.State == StateFiring || b.Result.Verdict != budget.Inconclusive || !strings.Contains(b.Result.Reason, "each build leaves") && !strings.Contains(b.Result.Reason, "first build here")) {
+					t.Errorf("DumpDir %q: %s %v", dir, b.State, b.Result)
+				}
+			}
+			g.Stop()
+		}
+	})
+}
