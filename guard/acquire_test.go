@@ -114,7 +114,7 @@ func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 		}
 		close(let)
 		pass(second)
-		if left := inUse(t, cfg.DumpDir); len(left) > 0 || g.dumps.Load() != nil {
+		if left := inUse(t, cfg.DumpDir); len(left) > 0 || storeOf(g) != nil {
 			t.Errorf("what was opened too late stays open: %v", left)
 		}
 	})
@@ -127,7 +127,7 @@ func TestStartOpensTheDirectory(t *testing.T) {
 		before := time.Now()
 		cfg := dumping(t, "portlist absent")
 		g := w.start(t, cfg)
-		if d := time.Since(before); d != 0 || g.dumps.Load() == nil || g.Status().Reason != "" {
+		if d := time.Since(before); d != 0 || storeOf(g) == nil || g.Status().Reason != "" {
 			t.Errorf("Start took %v, reason %q", d, g.Status().Reason)
 		}
 		g.Stop()

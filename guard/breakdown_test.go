@@ -91,12 +91,12 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			var dumped []dumps.Dump
 			w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)
-				go g.loop.Saved(dumps.Outcome{ID: "1"})
+				go dumpEnds(g, dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
 			g = w.still(t, cfg)
-			g.dumps.Store(new(dumps.Store))
-			g.sinks = sinks(&g.cfg, g.off)
+			dumpsTo(g, new(dumps.Store))
+			quiet := hear(g)
 			win := w.take(0)
 			windows := 1
 			if tt.kind == kinds.Allocs {
@@ -115,11 +115,8 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				shift += minute
 				step(t, g)
 			}
-			g.dumps.Store(nil)
-			g.loop.Close()
-			for _, s := range g.sinks {
-				finish(s)
-			}
+			dumpsTo(g, nil)
+			quiet()
 			r := g.Status().Budgets[0].Result
 			if len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken || strings.Contains(r.Reason, " profile ") != broken {
 				t.Fatalf("%s, broken %t: %d dumps, %s", sentence, broken, len(dumped), r)

@@ -10,12 +10,9 @@ import (
 func BenchmarkWindow(b *testing.B) {
 	w := newWorld()
 	w.stretch = -1 // windows take no time
-	g, err := newGuard(w.quiet(Config{Budgets: budget.Default()}), "a test", w.seams())
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := w.still(b, Config{Budgets: budget.Default()})
 	b.ReportAllocs()
 	for b.Loop() {
-		g.loop.Window(b.Context(), false)
+		step(b, g)
 	}
 }

@@ -25,7 +25,7 @@ func TestDiskFull(t *testing.T) {
 				return store.Offer(d)
 			}
 			id := dumps.ID(fmt.Sprint(offers))
-			go running.Load().loop.Saved(dumps.Outcome{ID: id, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			go dumpEnds(theGuard(), dumps.Outcome{ID: id, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
@@ -103,7 +103,7 @@ func TestUnusableDumpDir(t *testing.T) {
 	for _, dir := range []string{open, file, filepath.Join(file, "below")} {
 		w := newWorld()
 		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams())
-		if err == nil || !strings.Contains(err.Error(), "DumpDir") || running.Load() != nil {
+		if err == nil || !strings.Contains(err.Error(), "DumpDir") || theGuard() != nil {
 			t.Errorf("%v, %v", g, err)
 			g.Stop()
 		}

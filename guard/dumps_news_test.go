@@ -51,7 +51,7 @@ func TestNewOffenderHasItsOwnDump(t *testing.T) {
 				g := w.start(t, dumping(t, "x: /main.burn[AB]/ absent"))
 				initials(t, g, len(tt.windows))
 				shows := map[string]string{"": "-"}
-				list, _, err := g.dumps.Load().List(100)
+				list, _, err := storeOf(g).List(100)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,8 +98,8 @@ func TestPanicInADumpKeepsEvents(t *testing.T) {
 			if offers++; offers == 2 {
 				panic("once")
 			}
-			g, id := running.Load(), dumps.ID(fmt.Sprint(offers))
-			go g.loop.Saved(dumps.Outcome{ID: id})
+			g, id := theGuard(), dumps.ID(fmt.Sprint(offers))
+			go dumpEnds(g, dumps.Outcome{ID: id})
 			return id, nil
 		}
 		g := w.start(t, dumping(t, "a: fmt.Println below 5% for 1 windows", "b: fmt.Println below 6% for 1 windows"))
@@ -123,7 +123,7 @@ func TestStopBetweenBudgetsKeepsEvents(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("b")
 		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-			running.Load().cancel()
+			theGuard().cancel()
 			return "", context.Canceled
 		}
 		g := w.start(t, dumping(t, "a: fmt.Println below 5% for 1 windows", "b: fmt.Println below 6% for 1 windows"))
@@ -154,7 +154,7 @@ func TestDumpOfEachAlertOfTheProcess(t *testing.T) {
 		}
 		g := w.start(t, dumping(t, "x: process below 0.5 cores for 1 windows"))
 		initials(t, g, 25)
-		list, _, err := g.dumps.Load().List(100)
+		list, _, err := storeOf(g).List(100)
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%d dumps, %v; want two", len(list), err)
 		}

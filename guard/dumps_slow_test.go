@@ -28,10 +28,10 @@ func TestSlowDumpsDelayNoMeasurement(t *testing.T) {
 		}
 		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			offers++
-			id, g := dumps.ID(fmt.Sprint(offers)), running.Load()
+			id, g := dumps.ID(fmt.Sprint(offers)), theGuard()
 			go func() {
 				time.Sleep(2*second - 100*time.Millisecond)
-				g.loop.Saved(dumps.Outcome{ID: id})
+				dumpEnds(g, dumps.Outcome{ID: id})
 			}()
 			return id, nil
 		}

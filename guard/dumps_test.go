@@ -40,8 +40,8 @@ func dumping(t *testing.T, lines ...string) Config {
 func stopWhole(t *testing.T, g *Guard) {
 	t.Helper()
 	g.Stop()
-	<-g.done
-	if store := g.dumps.Load(); store != nil {
+	<-loopEnds(g)
+	if store := storeOf(g); store != nil {
 		if err := store.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
@@ -51,7 +51,7 @@ func stopWhole(t *testing.T, g *Guard) {
 // saved are the ids of the dumps in a guard's directory.
 func saved(t *testing.T, g *Guard) []string {
 	t.Helper()
-	list, _, err := g.dumps.Load().List(100)
+	list, _, err := storeOf(g).List(100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDump(t *testing.T) {
 		if e := firings(w); len(e) != 1 || e[0].Dump != ids[0] || status.Budgets[0].Dump != ids[0] {
 			t.Errorf("dump %s, the event names %q, the status %q", ids[0], e[0].Dump, status.Budgets[0].Dump)
 		}
-		info, _, err := g.dumps.Load().List(100)
+		info, _, err := storeOf(g).List(100)
 		if err != nil || info[0].Broken != "" {
 			t.Fatal(err, info[0].Broken)
 		}
@@ -152,7 +152,7 @@ func TestDumpSaysItsWindow(t *testing.T) {
 					t.Fatalf("events %+v: want one with a dump", list)
 				}
 				e := list[len(list)-1]
-				info, _, err := g.dumps.Load().List(100)
+				info, _, err := storeOf(g).List(100)
 				if err != nil || len(info) != tt.dumps || sidecar(t, info[0]).Mark != "first" {
 					t.Fatalf("dumps %+v, %v", info, err)
 				}
@@ -229,7 +229,7 @@ func TestDumpOfFigures(t *testing.T) {
 		if !slices.ContainsFunc(found, func(name string) bool { return strings.HasSuffix(name, ".cpu.pb.gz") }) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
-		list, _, err := g.dumps.Load().List(100)
+		list, _, err := storeOf(g).List(100)
 		if err != nil || len(list) != 1 || !strings.HasSuffix(sidecar(t, list[0]).Files[0], ".goroutine.pb.gz") || len(standsIn(t, sidecar(t, list[0]).Budget).Result.Offenders) == 0 {
 			t.Errorf("%d dumps, %v, want one of goroutines with offenders", len(list), err)
 			for _, d := range list {
@@ -250,7 +250,7 @@ func TestDumpIDs(t *testing.T) {
 	}{
 		{"saved", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().loop.Saved(dumps.Outcome{ID: "1"})
+				go dumpEnds(theGuard(), dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
 		}, "1", 0},
@@ -259,7 +259,7 @@ func TestDumpIDs(t *testing.T) {
 		}, "", 0},
 		{"failed on the disk", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().loop.Saved(dumps.Outcome{ID: "1", Err: syscall.ENOSPC})
+				go dumpEnds(theGuard(), dumps.Outcome{ID: "1", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
@@ -331,7 +331,7 @@ func TestDumpMarks(t *testing.T) {
 			s := steps[now]
 			got[now] = d.Mark
 			id := dumps.ID(fmt.Sprint(now))
-			go running.Load().loop.Saved(dumps.Outcome{ID: id, Err: s.err})
+			go dumpEnds(theGuard(), dumps.Outcome{ID: id, Err: s.err})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
@@ -365,7 +365,7 @@ func TestFlightRecorder(t *testing.T) {
 			cfg.Every, cfg.Window, cfg.Trace = second, second, rec
 			g := w.start(t, cfg)
 			eventually(t, "a dump", func() bool { return g.Status().Budgets[0].Dump != "" })
-			info, _, err := g.dumps.Load().List(100)
+			info, _, err := storeOf(g).List(100)
 			if err != nil || len(info) == 0 {
 				t.Fatalf("dumps: %+v, %v", info, err)
 			}
@@ -373,7 +373,7 @@ func TestFlightRecorder(t *testing.T) {
 				t.Errorf("a trace beside the dump: %t, want %t: %+v", has, running, info)
 			}
 			g.Stop()
-			<-g.done
+			<-loopEnds(g)
 			if rec.Enabled() != running {
 				t.Errorf("after Stop the recorder runs: %t, before Start: %t", rec.Enabled(), running)
 			}
@@ -406,10 +406,10 @@ func TestDumpsOfOneKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds[d.Name] = p.PeriodType.Type
-		go g.loop.Saved(dumps.Outcome{ID: dumps.ID(d.Name)})
+		go dumpEnds(g, dumps.Outcome{ID: dumps.ID(d.Name)})
 		return dumps.ID(d.Name), nil
 	}
-	g.dumps.Store(new(dumps.Store))
+	dumpsTo(g, new(dumps.Store))
 	for range 50 {
 		held = append(held, make([]byte, 1<<20))
 	}
@@ -438,10 +438,10 @@ func TestNoDumpOfLostWindows(t *testing.T) {
 			offered := 0
 			w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				offered++
-				go g.loop.Saved(dumps.Outcome{ID: "1"})
+				go dumpEnds(g, dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
-			g.dumps.Store(new(dumps.Store))
+			dumpsTo(g, new(dumps.Store))
 			step(t, g)
 			if s := g.Status().Budgets[0]; s.State != StateFiring || offered != 0 != (outcome == profiler.OK) {
 				t.Errorf("%s: %s, %d dumps", outcome, s.State, offered)

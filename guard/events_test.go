@@ -294,9 +294,9 @@ func TestFault_55_Callback(t *testing.T) {
 	}{
 		{"panics", func(Event) { panic("no callback") }, false, 11}, // one says that the callback is off
 		{"blocks", func(Event) { <-never }, false, 10},
-		{"calls Stop", func(Event) { running.Load().Stop() }, true, 1},
-		{"calls Status", func(Event) { running.Load().Status() }, false, 10},
-		{"calls SetBudgets", func(Event) { running.Load().SetBudgets(flapping) }, false, 10},
+		{"calls Stop", func(Event) { theGuard().Stop() }, true, 1},
+		{"calls Status", func(Event) { theGuard().Status() }, false, 10},
+		{"calls SetBudgets", func(Event) { theGuard().SetBudgets(flapping) }, false, 10},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,6 @@ import (
 	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
-	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -84,15 +83,13 @@ func TestStatusJSON(t *testing.T) {
 	strange.status.Since, strange.status.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
 	broken.status.Dump, broken.status.Dumped = "profguard-x", at
-	g.module = ""
-	g.cfg.Every = time.Minute
-	g.status = Status{
+	shows(g, Status{
 		State: Paused, PausedUntil: at.Add(time.Minute), Started: at, Good: at,
 		Window:  WindowStatus{Start: at, Elapsed: 10 * time.Second, Outcome: "ok", Samples: 900, Cores: 0.9, GC: 0.1, RSS: 1 << 20, Heap: 1 << 19, Goroutines: 12},
 		Next:    at.Add(time.Minute),
 		Windows: map[string]int{"ok": 3, "busy": 1}, CPU: 1500 * time.Millisecond, CostShare: 0.001, Dumps: map[string]int64{"saved": 1},
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
-	}
+	}, time.Minute, nil)
 	r := webtest.Ask(g.Handler(), "GET", "/status.json")
 	if r.StatusCode != 200 {
 		t.Fatalf("%d: %s", r.StatusCode, webtest.Body(t, r))
@@ -170,7 +167,7 @@ func TestHandlerOfZeroGuard(t *testing.T) {
 		t.Errorf("status.json: %d", r.StatusCode)
 	}
 	g.notePanic("page")
-	if n := g.status.Panics["page"]; n != 1 {
+	if n := panicsOf(g, "page"); n != 1 {
 		t.Errorf("%d panics, want one", n)
 	}
 }
@@ -220,7 +217,7 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 		entries = append(entries, standingOf(b.String(), alert.NoData, budget.Result{}))
 	}
 	g := stillGuard(t, nil, entries...)
-	g.budgets.set = set
+	shows(g, Status{State: Running}, time.Minute, set)
 	text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/budgets"))
 	got, err := budget.Parse(text)
 	if err != nil {
@@ -240,7 +237,7 @@ func TestHistory(t *testing.T) {
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
 		r := budget.Result{Budget: e.Of, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget, Result: r}}})
+		judgedAs(g, e, r)
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/foreign"
-	"github.com/profguard/profguard/internal/loop"
 )
 
 // What a host may do to a guard, and what was seen to kill, brick or mute it.
@@ -164,10 +163,8 @@ func TestBodyIsNotRead(t *testing.T) {
 }
 
 func TestStateAfterStop(t *testing.T) {
-	g := &Guard{status: Status{State: Stopped}}
-	g.spent(loop.Cost{})
-	if g.status.State != Stopped {
-		t.Errorf("a window that ends after Stop makes the guard %q", g.status.State)
+	if state := spentAfterStop(); state != Stopped {
+		t.Errorf("a window that ends after Stop makes the guard %q", state)
 	}
 }
 
@@ -181,30 +178,18 @@ func TestBaselineWithNilType(t *testing.T) {
 // A panic under the lock would be a bug of ours. It ends a window, and not each
 // Status and Stop from then on.
 func TestFault_55_PanicUnderTheLock(t *testing.T) {
-	w := newWorld()
-	tests := []struct {
-		name  string
-		panic func(g *Guard)
-	}{
-		{"judged", func(g *Guard) {
-			e := g.budgets.entries[0]
-			e.status.Verdicts = nil
-			g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget}}})
-		}},
-		{"measured", func(g *Guard) {
-			g.status.Windows = nil
-			g.measured(&loop.Measurement{Tried: true})
-		}},
-	}
-	for _, tt := range tests {
-		g := w.still(t, Config{Budgets: simple})
-		if err := foreign.Call(func() error { tt.panic(g); return nil }); err == nil {
-			t.Errorf("%s: no panic, so the test proves nothing", tt.name)
+	for name, report := range brokenReports() {
+		g := newWorld().still(t, Config{Budgets: simple})
+		if err := foreign.Call(func() error { report(g); return nil }); err == nil {
+			t.Errorf("%s: no panic, so the test proves nothing", name)
 		}
-		if !g.mu.TryLock() {
-			t.Fatalf("%s: the lock is held for ever", tt.name)
+		answered := make(chan bool)
+		go func() { g.Status(); close(answered) }()
+		select {
+		case <-answered:
+		case <-time.After(patience):
+			t.Fatalf("%s: the lock is held for ever", name)
 		}
-		g.mu.Unlock()
 	}
 }
 

@@ -36,7 +36,7 @@ func TestFault_51_ManyStartsAndStops(t *testing.T) {
 	s := w.seams()
 	random := s.Random
 	s.Random = func() float64 { // which a loop begins with
-		if g := running.Load(); g != nil {
+		if g := theGuard(); g != nil {
 			if before := last.Swap(g); before != nil && before != g {
 				select {
 				case <-before.done:
@@ -61,7 +61,7 @@ func TestFault_51_ManyStartsAndStops(t *testing.T) {
 				started.Add(1)
 				g.Stop()
 				g.Stop()
-				<-g.done // Stop does not wait for long
+				<-loopEnds(g) // Stop does not wait for long
 			}
 		})
 	}
@@ -201,7 +201,7 @@ func TestFault_54_RatesRestored(t *testing.T) {
 				runtime.SetMutexProfileFraction(tt.then)
 			}
 			g.Stop()
-			<-g.done
+			<-loopEnds(g)
 			if got := fraction(); got != tt.want {
 				t.Errorf("after Stop the mutex fraction is %d, want %d", got, tt.want)
 			}

@@ -56,13 +56,13 @@ func eventful(t *testing.T, w *world) (*Guard, *prometheus.Registry) {
 		return dumps.ID("profguard-dump-" + d.Name), nil // and of only one more is heard
 	}
 	g := w.still(t, Config{Every: 10 * second, Window: 10 * second, Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
-	g.dumps.Store(new(dumps.Store))
+	dumpsTo(g, new(dumps.Store))
 	for range 3 {
 		time.Sleep(10 * second)
 		step(t, g)
-		g.loop.Saved(dumps.Outcome{ID: "profguard-dump-prints"})
+		dumpEnds(g, dumps.Outcome{ID: "profguard-dump-prints"})
 	}
-	g.dumps.Store(nil)
+	dumpsTo(g, nil)
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(g); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestFault_25_DuplicateRegistration(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Config.Registerer") {
 		t.Errorf("%v, %v", g, err)
 	}
-	if running.Load() != nil {
+	if theGuard() != nil {
 		t.Fatal("a guard that could not start counts as running")
 	}
 	// The clean twin; and when it has stopped the names are free again.
@@ -278,12 +278,11 @@ func TestFault_27_CollectorPanics(t *testing.T) {
 	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(g); err != nil {
 		t.Fatal(err)
 	}
-	before := g.budgets
-	g.budgets = nil
+	mend := breakStatus(g)
 	if _, err := registry.Gather(); err != nil {
 		t.Logf("gather: %v", err)
 	}
-	g.budgets = before
+	mend()
 	if n := g.Status().Panics["metrics"]; n != 1 {
 		t.Errorf("%d panics counted, want 1", n)
 	}
@@ -303,9 +302,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": long + "b"}},
 	}
 	g := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
-	g.cfg.Budgets = set // if a sentence like that is ever accepted
-	var err error
-	if g.budgets, err = newRoster(&g.cfg, nil); err != nil {
+	if err := force(g, set); err != nil { // if a sentence like that is ever accepted
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()
@@ -368,8 +365,8 @@ func TestFault_29_MillionNames(t *testing.T) {
 		if series[1] != series[9] || series[9] > 60 {
 			t.Errorf("series after each window: %v", series)
 		}
-		if g.status.Windows["ok"] == 0 {
-			t.Errorf("windows %v: the test proves nothing", g.status.Windows)
+		if g.Status().Windows["ok"] == 0 {
+			t.Errorf("windows %v: the test proves nothing", g.Status().Windows)
 		}
 	})
 }

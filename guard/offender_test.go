@@ -62,7 +62,7 @@ func TestOneOffender(t *testing.T) {
 		if err := json.Unmarshal(bytes.SplitN(lines.Bytes(), []byte("\n"), 2)[0], &line); err != nil || line.Offender != first || !strings.Contains(line.Msg, first) {
 			t.Errorf("the line of the log names %q, %v: %s", line.Offender, err, line.Msg)
 		}
-		info, _, err := g.dumps.Load().List(1)
+		info, _, err := storeOf(g).List(1)
 		if err != nil || standsIn(t, sidecar(t, info[0]).Budget).Result.Offenders[0].Function != first {
 			t.Errorf("the sidecar names %+v, %v", info, err)
 		}

@@ -8,9 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -158,13 +156,13 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 		w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			id := dumps.ID(d.Name)
 			go func() {
-				g := running.Load()
+				g := theGuard()
 				if id == "x" {
 					if err := g.SetBudgets(budget.Must(y)); err != nil {
 						t.Error(err)
 					}
 				}
-				g.loop.Saved(dumps.Outcome{ID: id})
+				dumpEnds(g, dumps.Outcome{ID: id})
 			}()
 			return id, nil
 		}
@@ -180,23 +178,22 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 // A window under way says nothing of a budget that SetBudgets has removed.
 func TestRemovedBudgetsAreNotTold(t *testing.T) {
 	for _, removed := range []bool{false, true} {
-		w := newWorld()
-		g := w.still(t, Config{Budgets: flapping})
-		g.sinks = sinks(&g.cfg, g.off)
-		e := g.budgets.entries[0]
-		if removed {
-			if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
-				t.Fatal(err)
+		bubble(t, func(t *testing.T, w *world) {
+			var g *Guard
+			w.take = func(int) profiler.Window {
+				if removed {
+					if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
+						t.Error(err)
+					}
+				}
+				return cpuWindow(bad)
 			}
-		}
-		fails := &loop.Verdict{Of: e.Budget, Result: budget.Result{Budget: e.Of, Verdict: budget.Fail}}
-		g.judged([]loop.Change{{Verdict: fails, Alert: alert.Alert{State: alert.Firing}}})
-		g.told([]loop.Told{{Of: e.Budget, Notice: loop.Notice{Event: alert.Fired}}})
-		for _, s := range g.sinks {
-			finish(s)
-		}
-		if told := w.told(); (len(told) == 0) != removed || (e.status.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
-			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.status.Verdicts, e.alert.State)
-		}
+			g = w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second})
+			pass(15 * second)
+			if told, b := w.told(), g.Status().Budgets[0]; (len(told) == 0) != removed || (b.Verdicts["fail"] == 0) != removed || (b.State != StateFiring) != removed {
+				t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, b.Verdicts, b.State)
+			}
+			g.Stop()
+		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -16,7 +14,6 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
@@ -164,94 +161,6 @@ func (w *world) snap() process.Snapshot {
 	return process.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
 }
 
-// Capture makes the world the source of its windows.
-func (w *world) Capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
-	return w.capture(ctx, d)
-}
-
-func (w *world) seams() seams {
-	p := loop.Process{
-		Source: w,
-		Snap:   w.snap,
-		Random: func() float64 {
-			if w.random == nil {
-				return 0
-			}
-			return w.random()
-		},
-		Linked: func(yield func(string) bool) error {
-			for _, name := range w.linked {
-				if !yield(name) {
-					break
-				}
-			}
-			return nil
-		},
-		Profile: func(t *profiles.Taker, kind string) (profiles.Profile, error) {
-			if w.profile != nil {
-				return w.profile(kind)
-			}
-			return t.Take(kind)
-		},
-		Offer: func(s *dumps.Store, d dumps.Dump) (dumps.ID, error) {
-			if w.offer != nil {
-				return w.offer(s, d)
-			}
-			return s.Offer(d)
-		},
-	}
-	return seams{
-		Process: p,
-		compile: func(cfg *Config, old *roster) (*roster, error) {
-			if w.compile != nil {
-				return w.compile(cfg, old)
-			}
-			return newRoster(cfg, old)
-		},
-		openDir: func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
-			if w.openDir != nil {
-				return w.openDir(dir, keep, report)
-			}
-			return dumps.Open(dir, keep, report)
-		},
-		build: func() release.Build { return w.build },
-		test:  w.build == release.Build{},
-	}
-}
-
-// start starts a guard in the world, which stops it at the end of the test. The
-// guard's events go to the world, too.
-func (w *world) start(t *testing.T, cfg Config) *Guard {
-	t.Helper()
-	g, err := start(w.quiet(cfg), "a test", w.seams())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.Stop)
-	return g
-}
-
-// still is a guard without a goroutine of its own: the test steps through its
-// windows. Its events go to the world at once.
-func (w *world) still(t *testing.T, cfg Config) *Guard {
-	t.Helper()
-	g, err := newGuard(w.quiet(cfg), "a test", w.seams())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.active, g.cancel, g.build = t.Context(), func() {}, Build{}
-	t.Cleanup(g.loop.Close)
-	return g
-}
-
-// step takes a window of a guard that is still.
-func step(t *testing.T, g *Guard) { g.loop.Window(t.Context(), false) }
-
-func completed(cfg Config) (Config, error) {
-	err := cfg.complete(new(atomic.Bool))
-	return cfg, err
-}
-
 // quiet keeps a guard in a test from what belongs to the process.
 func (w *world) quiet(cfg Config) Config {
 	if cfg.Registerer == nil {
@@ -295,10 +204,4 @@ func (w *world) windows() []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]time.Duration(nil), w.starts...)
-}
-
-// finish closes a sink, and waits until its events are delivered or dropped.
-func finish(s *sink) {
-	s.close()
-	<-s.done
 }
