@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -81,7 +82,11 @@ func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 		}
 		files = append(files, ReferenceFile{name, at, info.Size()})
 	}
-	slices.SortFunc(files, func(a, b ReferenceFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) })
+	// sort.Slice has its code once: an instance of slices.SortFunc makes a program 12 KB larger.
+	sort.Slice(files, func(i, j int) bool {
+		a, b := &files[i], &files[j]
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) < 0
+	})
 	return files, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func (s *Store) Unsent(most int) (found []Unsent, err error) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Unsent) int { return strings.Compare(a.File, b.File) })
+	sort.Slice(found, func(i, j int) bool { return found[i].File < found[j].File }) // as in references.go
 	if err != nil {
 		err = fmt.Errorf("list profiles that were not sent: %w", err)
 	}

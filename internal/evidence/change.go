@@ -1,9 +1,8 @@
 package evidence
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"sort"
 )
 
 // Hits are the hits of one function in the samples of one build. Phi is their overdispersion.
@@ -139,7 +138,7 @@ func Common(now, before []Hits, alpha float64) (value, low, high float64, known 
 	for i := range ratios { // one function is no majority
 		ratios[i].weight = min(ratios[i].weight, total/4)
 	}
-	slices.SortFunc(ratios, func(a, b shareRatio) int { return cmp.Compare(a.log, b.log) })
+	sort.Slice(ratios, func(i, j int) bool { return ratios[i].log < ratios[j].log }) // smaller than an instance of slices.SortFunc
 	kept := ratios
 	median := medianOf(kept)
 	for range 5 {

@@ -9,13 +9,12 @@
 package functions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"slices"
+	"sort"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -147,6 +146,6 @@ func (c *Counter) Totals() Totals {
 			t.Hits = append(t.Hits, Hits{name, tally.hits})
 		}
 	}
-	slices.SortFunc(t.Hits, func(a, b Hits) int { return cmp.Compare(a.Function, b.Function) })
+	sort.Slice(t.Hits, func(i, j int) bool { return t.Hits[i].Function < t.Hits[j].Function }) // smaller than an instance of slices.SortFunc
 	return t
 }
