@@ -8,22 +8,54 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// about describes the profile in a line: where it is from, the number of samples and the time.
-func (in *input) about(kind string) string {
-	text := in.from + ": a profile"
-	if kind == kinds.CPU {
-		text = in.from + ": " + unit.Plural(in.table.Count(), "sample") + " of cpu"
-	} else if kind != "" {
-		text += " of " + kind
+// described is what a report says of a profile.
+type described struct {
+	Source  string  `json:"source"`
+	Base    bool    `json:"base,omitempty"` // growth is compared with it
+	Kind    string  `json:"kind,omitempty"` // such as cpu, if it is known
+	Samples int64   `json:"samples"`
+	Seconds float64 `json:"seconds,omitempty"` // its duration
+	Cores   float64 `json:"cores,omitempty"`
+	Error   string  `json:"error,omitempty"` // why there is none
+}
+
+// describe describes the profile of an input.
+func (in *input) describe() described {
+	d := described{Source: in.from, Kind: cmp.Or(in.facts.Kind, in.kind)}
+	switch {
+	case in.table == nil && in.err != nil:
+		d.Error = in.err.Error()
+	case in.table != nil:
+		d.Kind = cmp.Or(d.Kind, kindOf(in.table))
+		d.Samples, d.Seconds = in.table.Count(), float64(in.table.DurationNanos)*1e-9
+		if d.Kind == kinds.CPU {
+			d.Cores = coresOf(in.table)
+		}
 	}
-	if n := in.table.DurationNanos; n > 0 {
-		text += fmt.Sprintf(" in %v", time.Duration(n).Round(time.Second/10))
+	return d
+}
+
+// String is the profile in a line: where it is from, the number of samples and the time.
+func (d described) String() string {
+	from := pattern.Visible(d.Source)
+	text := from + ": a profile"
+	switch {
+	case d.Error != "":
+		return from + ": no profile of " + d.Kind + ": " + pattern.Visible(d.Error)
+	case d.Kind == kinds.CPU:
+		text = from + ": " + unit.Plural(d.Samples, "sample") + " of cpu"
+	case d.Kind != "":
+		text += " of " + d.Kind
 	}
-	if cores := coresOf(in.table); kind == kinds.CPU && cores > 0 {
-		text += ", " + unit.Format(cores, unit.Cores)
+	if d.Seconds > 0 {
+		text += fmt.Sprintf(" in %v", time.Duration(d.Seconds*1e9).Round(time.Second/10))
+	}
+	if d.Cores > 0 {
+		text += ", " + unit.Format(d.Cores, unit.Cores)
 	}
 	return text
 }

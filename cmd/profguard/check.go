@@ -70,7 +70,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
-	format := f.String("o", "text", "write `text` or json")
+	format := formatFlag(f)
 	f.Func("work", "the work that was done in the profile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
@@ -81,21 +81,18 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	write, ok := formats[*format]
-	if !ok {
-		return exitMisuse, fmt.Errorf("-o: expected text or json, found %q", *format)
-	}
 	set, err := readBudgets(files, sentences)
 	if err != nil {
 		return exitMisuse, err
 	}
-	var bases []*decode.Table
+	var bases []*input
+	var tables []*decode.Table
 	if *base != "" {
 		in, err := s.read(ctx, []string{*base})
 		if err != nil {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
-		facts.Baseline, bases = in.table, []*decode.Table{in.table}
+		facts.Baseline, bases = in.table, []*input{in}
 	}
 	list, err := s.inputs(ctx, args, set, facts)
 	if err != nil {
@@ -116,25 +113,20 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 			}
 		}
 	}
-	header := std.out
-	if *format == "json" { // which is for programs
-		header = std.err
-	}
-	tables := bases
-	for _, in := range list {
+	r := &outcome{command: "check", Results: results}
+	for _, in := range append(bases, list...) {
+		r.Profiles = append(r.Profiles, in.describe())
 		if in.table != nil {
 			tables = append(tables, in.table)
-			fmt.Fprintln(header, in.about(cmp.Or(in.facts.Kind, kindOf(in.table))))
 		}
+	}
+	for i := range bases {
+		r.Profiles[i].Base = true
 	}
 	if err := doubtMisspelt(set, findings, results, tables...); err != nil {
 		return exitMisuse, err
 	}
-	fmt.Fprintln(header)
-	if err := write(std.out, results); err != nil {
-		return exitMisuse, err
-	}
-	return status(results), nil
+	return r.write(std.out, *format)
 }
 
 // inputs are what the arguments name: all that the budgets need of a service, or one profile.
@@ -247,18 +239,4 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 		}
 	}
 	return ""
-}
-
-// status is the exit status.
-func status(results []budget.Result) int {
-	has := func(v budget.Verdict) bool {
-		return slices.ContainsFunc(results, func(r budget.Result) bool { return r.Verdict == v })
-	}
-	switch {
-	case has(budget.Fail):
-		return exitBroken
-	case has(budget.Inconclusive):
-		return exitUndecided
-	}
-	return exitKept
 }

@@ -20,22 +20,6 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A diffBudget is a budget of growth, judged.
-type diffBudget struct {
-	Budget  string `json:"budget"`
-	Verdict string `json:"verdict"`
-	Why     string `json:"why"`
-}
-
-// A difference is what diff writes.
-type difference struct {
-	Version    int                 `json:"version"` // of this form
-	Overall    string              `json:"overall"`
-	Balance    string              `json:"balance"`
-	Budgets    []diffBudget        `json:"budgets"`
-	Comparison *release.Comparison `json:"comparison"`
-}
-
 // diff compares two builds.
 func diff(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
@@ -45,7 +29,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	f := newFlags("diff")
 	f.Func("b", "a `file` of budgets, of which those with \"grows\" are judged; may be given several times", appending(&files))
 	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points)", appending(&sentences))
-	format := f.String("o", "text", "write `text`, json, markdown (for a pull request) or github (annotations)")
+	format := formatFlag(f)
 	per := f.String("per", "", "the `unit` of work to compare by (default: that which both sides know)")
 	f.Func("work", "the work that was done in NEW, as `name=count`", amounts(work))
 	f.Func("base-work", "the work that was done in OLD, as `name=count`", amounts(baseWork))
@@ -54,11 +38,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	write, ok := diffFormats[*format]
-	switch {
-	case !ok:
-		return exitMisuse, fmt.Errorf("-o: expected text, json, markdown or github, found %q", *format)
-	case len(args) == 0 || len(args) > 2:
+	if len(args) == 0 || len(args) > 2 {
 		return exitMisuse, fmt.Errorf("expected OLD and NEW, or a folder of references, found %d arguments", len(args))
 	}
 	if len(args) == 1 {
@@ -66,11 +46,11 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, err
 		}
 	}
-	before, err := s.side(ctx, args[0], baseWork, facts.Module)
+	before, was, err := s.side(ctx, args[0], baseWork, facts.Module)
 	if err != nil {
 		return exitMisuse, err
 	}
-	now, err := s.side(ctx, args[1], work, facts.Module)
+	now, is, err := s.side(ctx, args[1], work, facts.Module)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -85,30 +65,32 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	d, status, err := judgeDiff(ctx, set, before, now, unitOfWork)
+	r, err := judgeDiff(ctx, set, before, now, unitOfWork)
 	if err != nil {
 		return exitMisuse, err
 	}
-	return status, write(std.out, d)
+	was.Base = true
+	r.Profiles = []described{was, is}
+	return r.write(std.out, *format)
 }
 
-// side is one of the two, with the work that was done in it.
-func (s *source) side(ctx context.Context, arg string, work map[string]float64, module string) (*release.Side, error) {
+// side is one of the two, with the work that was done in it, and what its profile is.
+func (s *source) side(ctx context.Context, arg string, work map[string]float64, module string) (*release.Side, described, error) {
 	path := arg
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
 		list, err := references(arg)
 		if err != nil {
-			return nil, err
+			return nil, described{}, err
 		}
 		path = list[0]
 	}
 	in, err := s.read(ctx, []string{path})
 	if err != nil {
-		return nil, err
+		return nil, described{}, err
 	}
 	side, err := reference.Of(in.table, in.table.Comments())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.from, err)
+		return nil, described{}, fmt.Errorf("%s: %w", in.from, err)
 	}
 	side.Module = module
 	if len(work) > 0 { // it is of the whole profile
@@ -117,7 +99,7 @@ func (s *source) side(ctx context.Context, arg string, work map[string]float64, 
 	if side.Build == (release.Build{}) {
 		side.Build.Version = filepath.Base(in.from)
 	}
-	return side, nil
+	return side, in.describe(), nil
 }
 
 // references are the files of a folder, the newest first.
@@ -196,51 +178,40 @@ func growthBudgets(files, sentences []string, per string) (budget.Set, error) {
 }
 
 // judgeDiff compares the sides for each budget.
-func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, per string) (d *difference, status int, err error) {
-	d = &difference{Version: 1}
+func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, per string) (*outcome, error) {
+	d := &outcome{command: "diff"}
 	rules, err := set.Rules()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	verdicts := map[evidence.Verdict]int{}
 	for i, r := range rules {
 		c, err := release.Compare(ctx, before, now, release.Options{Per: r.Per, Limit: limitOf(&r), Except: r.Except})
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if d.Comparison == nil || d.Comparison.Per != per && r.Per == per {
 			d.Comparison = c
 		}
-		b := diffBudget{Budget: set[i].String()}
-		verdict := evidence.Inconclusive
+		f := judge.Finding{Samples: int64(c.Now.Samples)}
+		why := "diff judges budgets on each function and on the process; check -base judges others"
 		switch {
 		case r.Class == judge.Each && !r.Packages && r.In == "" && len(r.Where) == 0:
-			verdict = c.Verdict()
-			b.Why = whyFunctions(c, verdict)
+			f.Verdict = c.Verdict()
+			why = whyFunctions(c, f.Verdict)
+			if more, _, _ := c.Lists(); len(more) > 0 {
+				f.Value, f.Low, f.High, f.Hits = more[0].Points.Value, more[0].Points.Low, more[0].Points.High, int64(more[0].Hits)
+			}
 		case r.Class == judge.Process && r.In == "" && len(r.Where) == 0:
-			verdict = c.ProcessVerdict(r.Limit)
-			b.Why = cmp.Or(c.Why, c.Headline())
-		default:
-			b.Why = "diff judges budgets on each function and on the process; check -base judges others"
+			f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, c.Process.High
+			why = cmp.Or(c.Why, c.Headline())
 		}
-		verdicts[verdict]++
-		b.Verdict = words[verdict]
-		d.Budgets = append(d.Budgets, b)
+		result := set[i].Result(f)
+		result.Reason = why
+		d.Results = append(d.Results, result)
 	}
 	d.Balance = d.Comparison.Balance()
-	switch {
-	case verdicts[evidence.Fail] > 0:
-		d.Overall, status = words[evidence.Fail], exitBroken
-	case verdicts[evidence.Inconclusive] > 0:
-		d.Overall, status = words[evidence.Inconclusive], exitUndecided
-	default:
-		d.Overall, status = words[evidence.Pass], exitKept
-	}
-	return d, status, nil
+	return d, nil
 }
-
-// words are the verdicts, for people.
-var words = map[evidence.Verdict]string{evidence.Pass: "kept", evidence.Fail: "broken", evidence.Inconclusive: "undecided"}
 
 // limitOf is the growth of a function that matters to a rule.
 func limitOf(r *judge.Rule) float64 {

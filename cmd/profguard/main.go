@@ -40,6 +40,9 @@ guard takes for its period are for a minute here.
 diff compares by a unit of work if both sides know one: references, which a guard writes to
 DumpDir/references, do; for others say -base-work request=1000 and -work request=1200. It also
 takes that folder alone, for its two newest builds.
+check and diff write text, or with -o: json (its form has a version), markdown for a pull request,
+and github, annotations beside its lines. Files have their paths in the repository that the
+command runs in.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
 A budget on a name that is not in the profile is undecided if the profile has one that is

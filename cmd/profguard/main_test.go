@@ -114,6 +114,8 @@ func write(t *testing.T) {
 	put(t, "budgets.txt", "no function above 20% cumulative\ncompiling: regexp.compile below 5% # once is enough\n")
 	put(t, "service.txt", "no function above 50% cumulative\nprocess below 2ms per request\ngoroutines steady\nrss below 1GiB\ngc below 90%\nno function grows above 5 points\n")
 	put(t, "wrong.txt", "no function above 20 cumulative\n")
+	put(t, "go.mod", "module example.com/shop\n")
+	put(t, "checkout.go", "package shop\n")
 	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
 	put(t, "empty", "")
 	put(t, "my shop.pprof", "")
@@ -194,6 +196,9 @@ var commands = []string{
 	"check -budget|example.com/shop.lock below 1 core of mutex|-kind|mutex|mutex.pprof",
 	"check -budget|example.com/shop.lock below 1 core of mutex|mutex.pprof",
 	"check -o json -b budgets.txt planted.pprof",
+	"check -o markdown -b budgets.txt planted.pprof",
+	"check -o github -b budgets.txt planted.pprof",
+	"check -o github -b service.txt URL",
 	"check -budget|process below 2ms per request|-work|request=4000|shop.pprof",
 	`check -budget|process below 2ms per requests_total{code="200"}|-work|requests_total{code="200"}=4000|shop.pprof`,
 	"check -budget|heap below 64MiB|-figure|heap=1e8|shop.pprof",
@@ -205,6 +210,7 @@ var commands = []string{
 	"diff after.pprof|before.pprof|-base-work|request=40000|-work|request=40000",
 	"diff -o|markdown|before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
 	"diff -o|github|before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
+	"diff -o|json|before.pprof|after.pprof|-base-work|request=40000|-work|request=40000",
 	"diff before.pprof after.pprof",
 	"diff before.pprof|before.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
 	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
@@ -552,12 +558,15 @@ func TestNamesAreVisible(t *testing.T) {
 	f := budget.Frame{Function: name, File: name}
 	r := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: name, Offenders: []budget.Offender{{Frame: f, Blame: f, Callers: []budget.Frame{f}, Callees: []budget.Frame{f}}}}
 	var b bytes.Buffer
-	if err := writeText(&b, []budget.Result{r}); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(b.String()) {
-		if strings.HasPrefix(line, "process ") || strings.Contains(line, "\x1b") {
-			t.Errorf("the report has the line %q", line)
+	for _, format := range formatNames {
+		b.Reset()
+		if _, err := (&outcome{Profiles: []described{{Source: name}}, Results: []budget.Result{r}}).write(&b, format); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "process ") || strings.Contains(line, "\x1b") {
+				t.Errorf("the report as %s has the line %q", format, line)
+			}
 		}
 	}
 	if got := where(&r.Offenders[0], r.Unit); strings.ContainsAny(got, "\n\x1b") || r.Offenders[0].Function != name {

@@ -52,7 +52,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, err
 		}
 	}
-	about := w.about(w.facts.Kind)
+	about := w.describe().String()
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
 		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or give several profiles, which are added up", about, leastSamples)
 	}

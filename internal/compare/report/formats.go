@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/forms"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -26,10 +26,7 @@ func (r *Report) Write(w io.Writer, format string) error { return formats[format
 
 // json writes for programs.
 func (r *Report) json(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return forms.JSON(w, struct {
 		Verdict Verdict `json:"verdict"`
 		*Report
 	}{[...]Verdict{Kept, Broken, Undecided}[r.Status()], r})
@@ -38,16 +35,10 @@ func (r *Report) json(w io.Writer) error {
 // github writes workflow commands, which GitHub shows as annotations of the pull request.
 func (r *Report) github(w io.Writer) error {
 	var b strings.Builder
-	say := func(level, at, title, text string) {
-		if b.WriteString("::" + level + " "); at != "" {
-			b.WriteString(at + ",")
-		}
-		fmt.Fprintf(&b, "title=%s::%s\n", escapeProperty(title), escapeData(text))
-	}
 	levels := map[Verdict]string{Broken: "error", Undecided: "warning"}
 	for _, p := range r.Packages {
 		if level := levels[p.Verdict]; level != "" {
-			say(level, "", "profguard compare: "+p.Path, p.Reason+"\n"+p.Output)
+			b.WriteString(forms.Annotation{Level: level, Title: "profguard compare: " + p.Path, Text: p.Reason + "\n" + p.Output}.String())
 		}
 	}
 	for i := range r.Benchmarks {
@@ -59,21 +50,16 @@ func (r *Report) github(w io.Writer) error {
 		if level == "" {
 			continue
 		}
-		at := ""
-		if c.Why != nil && c.Why.File != "" {
-			at = fmt.Sprintf("file=%s,line=%d", escapeProperty(c.Why.File), c.Why.Line)
+		a := forms.Annotation{Level: level, Title: "profguard compare: " + c.Title(), Text: strings.Join(append([]string{c.sentence()}, c.details()...), "\n")}
+		if c.Why != nil {
+			a.File, a.Line = c.Why.File, c.Why.Line
 		}
-		say(level, at, "profguard compare: "+c.Title(), strings.Join(append([]string{c.sentence()}, c.details()...), "\n"))
+		b.WriteString(a.String())
 	}
 	fmt.Fprintf(&b, "%s\n", r.Summary())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-var (
-	escapeData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
-	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
-)
 
 // benchstat writes all slices in the format of go test, with the side as a key: benchstat -col side
 // compares them.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/profguard/profguard/internal/forms"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -115,7 +116,7 @@ const mostRows = 100
 func (r *Report) markdown(w io.Writer) error {
 	var b strings.Builder
 	title := [...]string{"Benchmarks are within their budgets", "Benchmarks cost more than their budgets allow", "Some benchmarks are undecided"}[r.Status()]
-	fmt.Fprintf(&b, "### %s\n\n%s. Base %s, head %s; %s.\n", title, r.Summary(), code(r.Base.String()), code(r.Head.String()), r.goText())
+	fmt.Fprintf(&b, "### %s\n\n%s. Base %s, head %s; %s.\n", title, r.Summary(), forms.Code(r.Base.String()), forms.Code(r.Head.String()), r.goText())
 	rows := r.rows()
 	header, list := rows[0], rows[1:]
 	var news, rest [][]string
@@ -133,19 +134,19 @@ func (r *Report) markdown(w io.Writer) error {
 	for i := range r.Benchmarks {
 		c := &r.Benchmarks[i]
 		if lines := c.details(); len(lines) > 0 {
-			fmt.Fprintf(&b, "\n%s %s\n\n%s\n", code(c.Title()), escape(c.conclusion()), fence(lines))
+			fmt.Fprintf(&b, "\n%s %s\n\n%s\n", forms.Code(c.Title()), forms.Escape(c.conclusion()), forms.Fence(lines))
 		}
 	}
 	for _, p := range r.Packages {
 		if p.Verdict != Kept {
-			fmt.Fprintf(&b, "\n%s: %s: %s\n", code(p.Path), p.Verdict, escape(p.Reason))
+			fmt.Fprintf(&b, "\n%s: %s: %s\n", forms.Code(p.Path), p.Verdict, forms.Escape(p.Reason))
 			if p.Output != "" {
-				fmt.Fprintf(&b, "\n%s\n", fence(tailOf(p.Output)))
+				fmt.Fprintf(&b, "\n%s\n", forms.Fence(tailOf(p.Output)))
 			}
 		}
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", escape(note))
+		fmt.Fprintf(&b, "\nNote: %s\n", forms.Escape(note))
 	}
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%s kept</summary>\n\n", unit.Plural(len(rest), "benchmark"))
@@ -160,25 +161,12 @@ func (r *Report) markdown(w io.Writer) error {
 }
 
 func table(b *strings.Builder, header []string, rows [][]string) {
-	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(header)
-	line(strings.Split(strings.Repeat("---|", len(header)), "|")[:len(header)])
-	for _, row := range rows {
-		cells := []string{code(row[0])}
+	list := make([][]string, len(rows))
+	for i, row := range rows {
+		list[i] = []string{forms.Code(row[0])}
 		for _, cell := range row[1:] {
-			cells = append(cells, escape(cell))
+			list[i] = append(list[i], forms.Escape(cell))
 		}
-		line(cells)
 	}
-}
-
-// escape keeps names of a program from being markup.
-var escape = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`", "\n", " ", "~", "\\~").Replace
-
-func code(s string) string {
-	return "`" + strings.NewReplacer("`", "'", "|", "\\|", "\n", " ").Replace(s) + "`"
-}
-
-func fence(lines []string) string {
-	return "```\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "```", "'''") + "\n```"
+	b.WriteString(forms.Table(header, list))
 }

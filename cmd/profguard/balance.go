@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/forms"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/release"
+)
+
+// placeOf is the line to look at: that of the program's own module, if it is known.
+func placeOf(f *release.Function) (frame release.Frame, p place) {
+	if frame = f.Blame; frame.File == "" {
+		frame = f.Line
+	}
+	return frame, place{f.Name, frame.File, frame.Line}
+}
+
+// A list is functions of a comparison with what they have in common.
+type list struct {
+	name      string
+	functions []release.Function
+}
+
+// listsOf are the functions that cost more, less, and those whose cost moved.
+func listsOf(c *release.Comparison) []list {
+	if c.Why != "" {
+		return nil
+	}
+	more, less, moved := c.Lists()
+	return []list{{"more", more}, {"less", less}, {"moved", moved}}
+}
+
+// headline says what the new build costs, or why that is not known.
+func headline(r *outcome) string {
+	if r.Comparison.Why != "" {
+		return r.Balance
+	}
+	return r.Comparison.Headline()
+}
+
+// balanceText writes what changed, for people.
+func balanceText(b *strings.Builder, r *outcome) {
+	c := r.Comparison
+	line := func(format string, args ...any) { fmt.Fprintln(b, pattern.Visible(fmt.Sprintf(format, args...))) }
+	line("%s", headline(r))
+	for _, l := range listsOf(c) {
+		if len(l.functions) > 0 {
+			fmt.Fprintf(b, "\n%s:\n", strings.ToUpper(l.name[:1])+l.name[1:])
+		}
+		for i := range l.functions {
+			f := &l.functions[i]
+			line("  %s", c.Sentence(f))
+			if f.Status == release.Moved {
+				line("      %s", movedText(f))
+			}
+			if frame, p := placeOf(f); p.file != "" {
+				if frame.Function != f.Name {
+					line("      %s %s", frame.Function, p)
+				} else {
+					line("      %s", p)
+				}
+			}
+		}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintln(b)
+		line("Note: %s", note)
+	}
+}
+
+// movedText says where moved cost was before.
+func movedText(f *release.Function) string {
+	if len(f.From) > 0 {
+		return "was in " + strings.Join(f.From, ", ")
+	}
+	return f.Caller + ", which both builds have, has not grown with it"
+}
+
+// balanceMarkdown writes what changed, for a pull request.
+func balanceMarkdown(b *strings.Builder, r *outcome) {
+	c := r.Comparison
+	fmt.Fprintf(b, "%s\n\n", forms.Escape(headline(r)))
+	var rows [][]string
+	for _, l := range listsOf(c) {
+		for i := range l.functions {
+			f := &l.functions[i]
+			_, p := placeOf(f)
+			rows = append(rows, []string{l.name, forms.Code(f.Name), c.Amount(f.Before), c.Amount(f.Now), f.Points.PointsText(), forms.Escape(p.String())})
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(b, "%s\n", forms.Table([]string{"", "function", "before:", "now:", "points:", "line"}, rows))
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(b, "Note: %s\n\n", forms.Escape(note))
+	}
+}
+
+// balanceGithub writes an annotation for each function that costs more: an error if a budget is broken.
+func balanceGithub(b *strings.Builder, r *outcome) {
+	more, _, _ := r.Comparison.Lists()
+	for i := range more {
+		_, p := placeOf(&more[i])
+		r.annotate(b, p, budget.Fail, "profguard: "+more[i].Name, r.Comparison.Sentence(&more[i]))
+	}
+}

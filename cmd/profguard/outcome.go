@@ -1,0 +1,247 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/forms"
+	"github.com/profguard/profguard/internal/release"
+)
+
+// outcomeForm is the version of an outcome as JSON. One that older readers would misread has a higher number.
+const outcomeForm = 1
+
+// An outcome is what check and diff write.
+type outcome struct {
+	Version    int                 `json:"version"` // of this form
+	Overall    string              `json:"overall"` // kept, broken or undecided
+	Profiles   []described         `json:"profiles"`
+	Results    []budget.Result     `json:"results"` // as in status.json
+	Balance    string              `json:"balance,omitempty"`
+	Comparison *release.Comparison `json:"comparison,omitempty"` // of two builds
+
+	command string
+	code    *worktree
+}
+
+// formatNames are the values of -o.
+var formatNames = []string{"text", "json", "markdown", "github"}
+
+// formatFlag is -o.
+func formatFlag(f *flag.FlagSet) *string {
+	format := formatNames[0]
+	f.Func("o", "write `text` (the default), json, markdown (for a pull request) or github (annotations of its lines)", func(s string) error {
+		if format = s; !slices.Contains(formatNames, s) {
+			return fmt.Errorf("expected text, json, markdown or github")
+		}
+		return nil
+	})
+	return &format
+}
+
+// word is a verdict as reports have it, for one budget or all.
+func word(v budget.Verdict) string {
+	return map[budget.Verdict]string{budget.Pass: "kept", budget.Fail: "broken", budget.Inconclusive: "undecided"}[v]
+}
+
+// level is that of an annotation.
+func level(v budget.Verdict) string {
+	return map[budget.Verdict]string{budget.Pass: "notice", budget.Fail: "error", budget.Inconclusive: "warning"}[v]
+}
+
+// count is the number of results with a verdict.
+func (r *outcome) count(v budget.Verdict) (n int) {
+	for _, result := range r.Results {
+		if result.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// overall is the verdict on all budgets together.
+func (r *outcome) overall() budget.Verdict {
+	for _, v := range []budget.Verdict{budget.Fail, budget.Inconclusive} {
+		if r.count(v) > 0 {
+			return v
+		}
+	}
+	return budget.Pass
+}
+
+// summary is the outcome in a line.
+func (r *outcome) summary() string {
+	return fmt.Sprintf("%d kept, %d broken, %d undecided", r.count(budget.Pass), r.count(budget.Fail), r.count(budget.Inconclusive))
+}
+
+// write writes the outcome in a form, and returns the exit status.
+func (r *outcome) write(w io.Writer, format string) (status int, err error) {
+	v := r.overall()
+	r.Version, r.Overall = outcomeForm, word(v)
+	r.code = worktreeAt(".")
+	r.locate()
+	if format == "json" {
+		err = forms.JSON(w, r)
+	} else {
+		var b strings.Builder
+		map[string]func(*strings.Builder){"text": r.text, "markdown": r.markdown, "github": r.github}[format](&b)
+		_, err = io.WriteString(w, b.String())
+	}
+	if err != nil {
+		return exitMisuse, err
+	}
+	return map[budget.Verdict]int{budget.Pass: exitKept, budget.Fail: exitBroken, budget.Inconclusive: exitUndecided}[v], nil
+}
+
+// locate gives files their paths in the repository, where they are in it.
+func (r *outcome) locate() {
+	for i := range r.Results {
+		for j := range r.Results[i].Offenders {
+			o := &r.Results[i].Offenders[j]
+			for _, f := range []*budget.Frame{&o.Frame, &o.Blame} {
+				f.File = r.code.relative(f.Function, f.File)
+			}
+			for _, list := range [][]budget.Frame{o.Callers, o.Callees} {
+				for k := range list {
+					list[k].File = r.code.relative(list[k].Function, list[k].File)
+				}
+			}
+		}
+	}
+	if r.Comparison != nil {
+		for i := range r.Comparison.Functions {
+			f := &r.Comparison.Functions[i]
+			for _, at := range []*release.Frame{&f.Line, &f.Blame} {
+				at.File = r.code.relative(at.Function, at.File)
+			}
+		}
+	}
+}
+
+// text writes for people.
+func (r *outcome) text(b *strings.Builder) {
+	if r.Comparison != nil {
+		balanceText(b, r)
+	} else {
+		for _, p := range r.Profiles {
+			if !p.Base {
+				fmt.Fprintln(b, p)
+			}
+		}
+	}
+	fmt.Fprintln(b)
+	for _, result := range r.Results {
+		fmt.Fprintln(b, result)
+	}
+	fmt.Fprintf(b, "\n%s\n", r.summary())
+}
+
+// markdown writes a comment for a pull request: first what is broken.
+func (r *outcome) markdown(b *strings.Builder) {
+	fmt.Fprintf(b, "**profguard %s: %s** (%s).\n\n", r.command, r.Overall, r.summary())
+	if r.Comparison != nil {
+		balanceMarkdown(b, r)
+	} else {
+		for _, p := range r.Profiles {
+			if !p.Base {
+				fmt.Fprintf(b, "%s\n\n", forms.Escape(p.String()))
+			}
+		}
+	}
+	rows := make([][]string, 0, len(r.Results))
+	for _, v := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
+		for i := range r.Results {
+			if result := &r.Results[i]; result.Verdict == v {
+				function, at := "", ""
+				if places := placesOf(result); len(places) > 0 && v != budget.Pass {
+					function, at = forms.Code(places[0].function), forms.Escape(places[0].String())
+				}
+				rows = append(rows, []string{word(v), forms.Code(result.Budget.String()), forms.Escape(result.Reason), function, at})
+			}
+		}
+	}
+	header := []string{"", "budget", "why", "worst", "line"}
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[3] != "" }) {
+		header = header[:3]
+		for i := range rows {
+			rows[i] = rows[i][:3]
+		}
+	}
+	b.WriteString(forms.Table(header, rows))
+}
+
+// A place is a line of the program to look at, and the offender that it leads to.
+type place struct {
+	function string
+	file     string
+	line     int
+}
+
+// String is the line, "" if it is not known.
+func (p place) String() string {
+	if p.file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}
+
+// annotate writes an annotation, beside a line if that is in the repository.
+func (r *outcome) annotate(b *strings.Builder, p place, v budget.Verdict, title, text string) {
+	a := forms.Annotation{Level: level(v), Title: title, Text: text}
+	if r.code.has(p.file) {
+		a.File, a.Line = p.file, p.line
+	} else if at := p.String(); at != "" {
+		a.Text += "\n" + at
+	}
+	b.WriteString(a.String())
+}
+
+// placesOf are the lines to look at, of the worst offender first. Several offenders at one line, as those of
+// a chain of calls, are one.
+func placesOf(r *budget.Result) (places []place) {
+	for i := range r.Offenders {
+		o := &r.Offenders[i]
+		at := o.Blame
+		if at.File == "" {
+			at = o.Frame
+		}
+		p := place{o.Function, at.File, at.Line}
+		if !slices.ContainsFunc(places, func(q place) bool { return q.String() == p.String() }) {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// github writes annotations, which GitHub shows beside the lines of a pull request.
+func (r *outcome) github(b *strings.Builder) {
+	if r.Comparison != nil {
+		balanceGithub(b, r)
+	} else {
+		for i := range r.Results {
+			result := &r.Results[i]
+			if result.Verdict == budget.Pass {
+				continue
+			}
+			title := "profguard: " + result.Budget.String()
+			places := placesOf(result)
+			if len(places) == 0 || result.Verdict != budget.Fail { // lines only for what is proved
+				r.annotate(b, place{}, result.Verdict, title, result.Reason)
+				continue
+			}
+			r.annotate(b, places[0], result.Verdict, title, result.String())
+			for _, p := range places[1:] {
+				r.annotate(b, p, result.Verdict, title, p.function+" is over the limit, too")
+			}
+		}
+	}
+	text := r.summary()
+	if r.Balance != "" {
+		text = r.Balance
+	}
+	r.annotate(b, place{}, r.overall(), "profguard "+r.command+": "+r.Overall, text)
+}
