@@ -16,6 +16,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // The last dump that was saved is named, and however many there were, not all of them are
@@ -44,6 +45,23 @@ func TestLastDump(t *testing.T) {
 	}
 	if n := len(s.archive.offered); s.offers != 400 || n > maxOffered {
 		t.Errorf("of %d dumps %d are remembered, want at most %d", s.offers, n, maxOffered)
+	}
+}
+
+// The dump of a figure has the profile of its parts. Where there is none, it has that of CPU.
+func TestDumpOfAFigure(t *testing.T) {
+	for most, want := range map[int]string{10_000: "goroutine.pb.gz cpu.pb.gz", 1: "cpu.pb.gz goroutine.pb.gz"} {
+		names := ""
+		s := newStill(t, func(c *Config) {
+			c.Dumps = append(c.Dumps, func(_ dumps.ID, d *dumps.Dump) { names = d.Files[0].Name + " " + d.Files[1].Name })
+		}, "x: goroutines below 1 for 1 windows")
+		s.measure.parts = profiles.Taker{Goroutines: most}
+		r := s.figures(1, map[string]float64{"goroutines": 5000})
+		r.CPU.Data = packed("cpu 10s\nmain.main;main.work 100\n")
+		s.judgeFigures(t, r)
+		if names != want {
+			t.Errorf("profiles of up to %d goroutines: the dump has %q, want %q", most, names, want)
+		}
 	}
 }
 

@@ -282,7 +282,7 @@ func (m *measurer) profiles(r *Measurement, s *Set, own *clock) []profile {
 	for _, g := range s.groups {
 		switch {
 		case g.kind == "":
-			list = append(list, profile{facts: r.facts})
+			list = append(list, profile{Source: r.CPU.Source, facts: r.facts}) // for a dump
 		case g.kind == kinds.CPU:
 			list = append(list, r.cpuProfile())
 		case !r.completes && g.onlyOncePerPeriod(), r.Now.At.Before(m.due[g.kind]): // there is none in this window
