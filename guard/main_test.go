@@ -12,7 +12,7 @@ import (
 )
 
 // long is for tests that take half a minute on an idle machine in full.
-var long = flag.Bool("long", false, "run faults 29 and 51 with the numbers of the matrix instead of a fiftieth and a twentieth, and TestCounted for a month instead of a day")
+var long = flag.Bool("long", false, "run faults 29 and 51 with the numbers of the matrix instead of a fiftieth and a twentieth")
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {

@@ -22,7 +22,7 @@ const (
 	wakeEvery = 100 * time.Millisecond
 
 	// What the runtime allocates for a CPU profile: 2.4 to 2.6 MB, most of it to compress, in
-	// 100 to 700 objects. (go test -run TestProfileAllocations -v ./guard)
+	// 100 to 700 objects. (go test -run TestProfileAllocations -v ./internal/loop)
 	sliceBytes, sliceObjects = 2.4e6, 300
 )
 
