@@ -86,6 +86,9 @@ const base, head = 0, 1
 // what is known.
 func Run(ctx context.Context, c Config) (*report.Report, error) {
 	begin := time.Now()
+	if !binary.Supported {
+		return nil, fmt.Errorf("expected Linux, macOS or another Unix, whose processes say what CPU time they have used, found %s", runtime.GOOS)
+	}
 	temp, err := os.MkdirTemp("", "profguard-compare-")
 	if err != nil {
 		return nil, err

@@ -53,11 +53,16 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 	for len(open) > 0 && timed.Err() == nil && err == nil {
 		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
 		for _, t := range open {
-			m.say(Progress{Doing: "measuring", Decided: len(list) - len(open), All: len(list), Pairs: pairs, Left: time.Until(deadline)})
-			if err = m.pair(timed, t); err != nil {
+			for range t.turns() {
+				m.say(Progress{Doing: "measuring", Decided: len(list) - len(open), All: len(list), Pairs: pairs, Left: time.Until(deadline)})
+				if err = m.pair(timed, t); err != nil {
+					break
+				}
+				pairs++
+			}
+			if err != nil {
 				break
 			}
-			pairs++
 		}
 		open = slices.DeleteFunc(open, (*trial).decided)
 	}

@@ -173,6 +173,15 @@ func (t *trial) idle() bool {
 	return t.pairs >= exactPairs && most < leastCPU
 }
 
+// turns are how many pairs the benchmark gets in a round: more if it seems to break a budget, as
+// that matters most where the time is short.
+func (t *trial) turns() int {
+	if t.pairs >= 4 && t.failure == nil && t.cpu.all.Value() > t.budgets[0].Limit {
+		return 3
+	}
+	return 1
+}
+
 // cheaper reports whether the head surely takes less CPU time.
 func (t *trial) cheaper() bool {
 	_, high := t.cpu.all.Bounds(cpuPart * t.alpha)
@@ -221,6 +230,9 @@ func (t *trial) open(name string, c *cost) string {
 		return fmt.Sprintf("no pair in the time; one takes some %s, and at least %d decide", t.pairTime(), leastPairs)
 	case t.pairs < leastPairs:
 		return fmt.Sprintf("only %s in the time, of some %s each; at least %d decide", unit.Plural(t.pairs, "pair"), t.pairTime(), leastPairs)
+	}
+	if low, _ := c.all.Bounds(evidence.PairedAlpha); low > t.budgets[0].Limit {
+		return fmt.Sprintf("%s seems above the limit, and %d pairs prove too little among so many benchmarks", name, t.pairs)
 	}
 	return fmt.Sprintf("%s too near the limit for the noise of %d pairs", name, t.pairs)
 }

@@ -62,6 +62,9 @@ func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
 	if strings.Contains(env["GOFLAGS"], "-overlay") {
 		return nil, errors.New("expected GOFLAGS without -overlay: compare adds a clock of CPU time to package testing by an overlay of its own")
 	}
+	if usesOthers(env["GOMOD"], env["GOWORK"]) {
+		b.cache = ""
+	}
 	for _, name := range []string{"GOGCCFLAGS", "GOMOD", "GOWORK"} { // they have temporary folders
 		delete(env, name)
 	}
@@ -82,9 +85,20 @@ func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
 	if text, err = b.run(ctx, nil, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
 		return nil, err
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n") // a workspace has several
-	b.Module, b.ModuleDir, _ = strings.Cut(first, "\t")
+	for line := range strings.Lines(string(text)) { // a workspace has several
+		path, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if inside := at == dir || strings.HasPrefix(dir, at+string(filepath.Separator)); b.Module == "" || inside && len(at) > len(b.ModuleDir) {
+			b.Module, b.ModuleDir = path, at
+		}
+	}
 	return b, nil
+}
+
+// usesOthers reports whether code from elsewhere on this machine may be compiled in, which may change
+// while the tree does not.
+func usesOthers(mod, work string) bool {
+	text, err := os.ReadFile(mod)
+	return work != "" || err != nil || bytes.Contains(text, []byte("=> /")) || bytes.Contains(text, []byte("=> .."))
 }
 
 // Packages are the packages that the patterns match and that have benchmarks in their test
