@@ -221,20 +221,22 @@ func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled
 		why.Note = result.Why
 		return why, nil
 	}
-	var named, likely, moved []release.Function
+	var surely, likely, moved []release.Function
 	for _, f := range result.Functions {
 		switch {
-		case f.Named:
-			named = append(named, f)
 		case f.Status == release.Moved:
 			moved = append(moved, f)
-		case f.Status == release.Undecided && f.Points.Value >= growth/2:
+		case f.Points.Low > 0:
+			surely = append(surely, f)
+		case f.Points.Value >= growth/likelyPart:
 			likely = append(likely, f)
 		}
 	}
-	if len(named) == 0 {
-		named = likely
-		why.Note = fmt.Sprintf("%d samples of the base and %d of the head prove no single function; these are likely", sides[base].table.Count(), sides[head].table.Count())
+	named := surely
+	if len(named) == 0 && len(likely) > 0 {
+		slices.SortStableFunc(likely, func(a, b release.Function) int { return cmp.Compare(b.Points.Value, a.Points.Value) })
+		named = likely[:min(len(likely), mostLikely)]
+		why.Note = fmt.Sprintf("%d samples of the base and %d of the head prove no single function; these seem to cost more", sides[base].table.Count(), sides[head].table.Count())
 	}
 	for _, f := range named[:min(len(named), mostRows)] {
 		at := f.Blame
@@ -246,7 +248,10 @@ func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled
 			why.File, why.Line = file, at.Line
 		}
 		text := fmt.Sprintf("%s costs %s a call, %s before: %+.1f points", f.Name, unit.Format(f.Now, unit.Time), unit.Format(f.Before, unit.Time), 100*f.Points.Value)
-		if f.Named {
+		if f.New {
+			text = fmt.Sprintf("%s is new and costs %s a call: %+.1f points", f.Name, unit.Format(f.Now, unit.Time), 100*f.Points.Value)
+		}
+		if f.Points.Low > 0 {
 			text += fmt.Sprintf(" (at least %+.1f)", 100*f.Points.Low)
 		}
 		if at.Line > 0 {
@@ -261,11 +266,14 @@ func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled
 		}
 		why.Rows = append(why.Rows, report.Row{Function: f.Name, Text: text})
 	}
-	if len(why.Rows) == 0 {
+	if len(why.Rows) == 0 && why.Note == "" {
 		why.Note = "no function stands out: the cost may be spread over many, or come from how the code is laid out in memory"
 	}
 	return why, nil
 }
+
+// Without proof, functions with at least a fifth of the growth are named, three at most.
+const likelyPart, mostLikely = 5, 3
 
 // unitOfWork is what the costs of functions are divided by.
 const unitOfWork = "call"

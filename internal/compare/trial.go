@@ -269,6 +269,10 @@ func (c *cost) metric() report.Metric {
 	}
 	m := report.Metric{Base: median(c.each[base]), Head: median(c.each[head])}
 	growth := c.all.Value()
+	if max(m.Base, m.Head) < c.least { // of the runtime, now and then
+		growth = 0
+		return report.Metric{Growth: &growth, Exact: true}
+	}
 	m.Growth = &growth
 	if low, high := c.all.Bounds(evidence.PairedAlpha); low > -1 && !math.IsInf(high, 1) {
 		m.Low, m.High = &low, &high

@@ -12,6 +12,7 @@
 //     over an exposure (cores, CPU per request), [Absent], and growth over a baseline ([Limit.Growth]).
 //   - A guard that looks at every window for months: [Stream].
 //   - A test that wants an answer within seconds: [Sequential].
+//   - Two benchmarks, measured in pairs: [Paired].
 //   - Slow growth over hours: [Steady]; over one test: [Trend].
 //
 // # How it works
