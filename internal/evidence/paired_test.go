@@ -120,7 +120,7 @@ const falseFailures = 1e-3
 // code that has grown by half the limit, as by another layout, does not fail more often.
 // With -long it is the table of docs/compare.md.
 func TestPairedSame(t *testing.T) {
-	runs, most := 400, 300
+	runs, most := 500, 300
 	if *long {
 		runs = 100_000 / len(machines(t))
 	}
@@ -131,6 +131,10 @@ func TestPairedSame(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, uint64(1000*growth)))
 				var count [3]int
 				var pairs []int
+				runs := runs
+				if growth > 0 { // which takes ten times the pairs
+					runs /= 5
+				}
 				for range runs {
 					v, n := compared(r, m(r), growth, 0.05, falseFailures, most)
 					count[v]++
