@@ -44,7 +44,8 @@ type Budget struct {
 
 	// Except exempts functions and packages from a "no function" or "no package" budget, by
 	// patterns or by names as reports print them. A name that is not a Go name
-	// is in double quotes, as in a sentence. The single word "none" charges every function of a stack,
+	// is in double quotes, as in a sentence. A day may stand behind it, until whose end in UTC it
+	// holds: "encoding/json until 2027-01-31". The single word "none" charges every function of a stack,
 	// also those of the way in and the floor.
 	Except []string
 

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ func (p *parser) clauses() {
 			advice := ""
 			if at.raw == "," || at.raw == "and" || strings.HasPrefix(at.raw, ";") {
 				advice = "write one budget a line"
+			}
+			if at.raw == "until" {
+				advice = `"until" and a day follow a name behind "except"`
 			}
 			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
 			return
@@ -49,7 +53,7 @@ func (p *parser) clauses() {
 			}
 			p.advance()
 		case partExcept:
-			p.b.Except = p.patterns()
+			p.b.Except = p.exceptions()
 		case partIn:
 			p.b.In = p.pattern(partIn)
 		case partWhere:
@@ -66,13 +70,27 @@ func (p *parser) clauses() {
 	}
 }
 
-func (p *parser) patterns() []string {
-	list := []string{p.pattern(partExcept)}
+// exceptions reads patterns, each with the day until which it is accepted behind it or without one.
+func (p *parser) exceptions() []string {
+	list := []string{p.exception()}
 	for p.tok.raw == "," {
 		p.advance()
-		list = append(list, p.pattern(partExcept))
+		list = append(list, p.exception())
 	}
 	return list
+}
+
+func (p *parser) exception() string {
+	e := exception{pattern: p.pattern(partExcept)}
+	if p.tok.raw == "until" {
+		p.advance()
+		e.day = p.tok.raw
+		if m := e.mistake(); e.day == "" || m.expected != "" {
+			p.fail(p.tok, cmp.Or(m.expected, dayExpected), m.advice)
+		}
+		p.advance()
+	}
+	return e.String()
 }
 
 func (p *parser) pattern(of part) string {

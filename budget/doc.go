@@ -188,7 +188,12 @@
 //	heap below 64MiB for 5m
 //
 // "except" exempts functions and packages from a "no function" or "no package" budget. It
-// takes patterns, and the names of functions as reports print them.
+// takes patterns, and the names of functions as reports print them. With "until" and a day, a
+// pattern is exempt to the end of that day, in UTC. After it the budget counts it again:
+//
+//	no function above 20% cumulative except encoding/json until 2027-01-31, net/http
+//
+// A guard tells of the end one day before it.
 //
 // "in" restricts a budget to the stacks with a function of the pattern, and in these stacks
 // to what that function calls.
@@ -289,7 +294,7 @@
 //	clause    = "cumulative" | "flat"
 //	          | "per" work
 //	          | "of" kind
-//	          | "except" ( "none" | pattern { "," pattern } )
+//	          | "except" ( "none" | pattern [ "until" day ] { "," pattern [ "until" day ] } )
 //	          | "in" pattern
 //	          | "where" label { "," label }
 //	          | "when" figure ( "above" | "below" ) amount

@@ -231,6 +231,7 @@ func unitsAdvice() string { return "units are " + unit.List() }
 // What is expected in a sentence or a value, as messages say it.
 const (
 	nameExpected     = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	dayExpected      = `a day after "until", such as 2027-01-31`
 	shortExpected    = "a name of at most 100 letters"
 	nameAdvice       = "metrics and file names carry it: keep it plain, like checkout-tls"
 	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`

@@ -128,13 +128,18 @@ type Facts struct {
 
 // Rules returns the rules for package judge, or an error that lists all mistakes of the set.
 // It is for packages of profguard only.
-func (s Set) Rules() ([]judge.Rule, error) {
+func (s Set) Rules() ([]judge.Rule, error) { return s.RulesAt(time.Now()) }
+
+// RulesAt is [Set.Rules] at another time: exceptions with a day may have ended. It is for packages of
+// profguard only.
+func (s Set) RulesAt(t time.Time) ([]judge.Rule, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	rules := make([]judge.Rule, len(s))
 	for i := range s {
 		rules[i] = s[i].rule()
+		s[i].accept(&rules[i], t)
 	}
 	return rules, nil
 }
@@ -162,9 +167,6 @@ func (b *Budget) rule() judge.Rule {
 		r.Test = judge.Grows
 	case RuleSteady:
 		r.Test = judge.Steady
-	}
-	if r.Literal = len(b.Except) == 1 && b.Except[0] == "none"; !r.Literal {
-		r.Except = b.Except
 	}
 	return r
 }

@@ -14,7 +14,7 @@ import (
 // isKeyword reports whether word belongs to the language's grammar, so that
 // it cannot stand for a pattern.
 func isKeyword(word string) bool {
-	return clausePart(word) != 0 || isRule(word) || word == "no" || word == "none"
+	return clausePart(word) != 0 || isRule(word) || word == "no" || word == "none" || word == "until"
 }
 
 // isRule reports whether word can follow a subject.

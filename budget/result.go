@@ -180,6 +180,9 @@ func (b Budget) result(f *judge.Finding, reason func(words.Terms, *judge.Finding
 			Callers: converted[Frame](o.Callers), Callees: converted[Frame](o.Callees),
 		})
 	}
+	if over := r.lapsed(); over != "" {
+		r.Reason += "; " + over
+	}
 	return r
 }
 

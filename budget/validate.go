@@ -109,11 +109,10 @@ func (b *Budget) clauseMistakes() (list []mistake) {
 	if b.In != "" {
 		list = append(list, patternMistake(b.In, partIn))
 	}
-	for _, p := range b.Except {
-		switch {
-		case p != "none":
-			list = append(list, patternMistake(p, partExcept))
-		case len(b.Except) > 1:
+	for _, text := range b.Except {
+		e := exceptionOf(text)
+		list = append(list, e.mistake())
+		if e.pattern == "none" && len(b.Except) > 1 {
 			list = append(list, mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`})
 		}
 	}

@@ -27,6 +27,8 @@ type entry struct {
 	alert  alert.Alert
 	seen   loop.Seen
 	told   bool // an event has told that it fires
+
+	expiring []string // the exceptions of which an event has told that they end soon
 }
 
 func newEntry(b *loop.Budget) *entry {

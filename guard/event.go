@@ -53,6 +53,8 @@ const (
 	// EventRelease: it is known what this build costs more or less than the one before. It comes
 	// once in the life of a process, also if nothing has changed.
 	EventRelease EventName = "profguard.release.compared"
+	// EventExpiring: an exception ends within a day ("except X until 2027-01-31").
+	EventExpiring EventName = "profguard.budget.expiring"
 	// EventLost: windows begin to be lost.
 	EventLost EventName = "profguard.window.lost"
 	// EventRegained: a window is good again.

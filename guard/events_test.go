@@ -111,7 +111,7 @@ func TestOTelEvents(t *testing.T) {
 func TestSeverities(t *testing.T) {
 	for name, want := range map[EventName]log.Severity{
 		EventFiring: log.SeverityError, EventOffender: log.SeverityError, EventResolved: log.SeverityInfo, EventVacuous: log.SeverityWarn,
-		EventLost: log.SeverityWarn, EventRegained: log.SeverityInfo, EventPaused: log.SeverityWarn,
+		EventExpiring: log.SeverityWarn, EventLost: log.SeverityWarn, EventRegained: log.SeverityInfo, EventPaused: log.SeverityWarn,
 		EventResumed: log.SeverityInfo, EventDegraded: log.SeverityWarn,
 		EventExportFailing: log.SeverityWarn, EventExportWorking: log.SeverityInfo,
 	} {

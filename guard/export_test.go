@@ -46,7 +46,7 @@ func exportedMetrics(t *testing.T) []exported {
 func exportedEvents() []exported {
 	var list []exported
 	for _, name := range []EventName{
-		EventFiring, EventOffender, EventResolved, EventVacuous, EventLost, EventRegained, EventPaused, EventResumed, EventRelease, EventExportFailing, EventExportWorking, EventDegraded,
+		EventFiring, EventOffender, EventResolved, EventVacuous, EventExpiring, EventLost, EventRegained, EventPaused, EventResumed, EventRelease, EventExportFailing, EventExportWorking, EventDegraded,
 	} {
 		rec := record(Event{Name: name})
 		list = append(list, exported{string(name), rec.SeverityText(), ""})

@@ -24,7 +24,7 @@ import (
 // host is what the loop hands its results to.
 func (g *Guard) host() loop.Host {
 	return loop.Host{
-		Set: func() *loop.Set { return g.inForce().compiled }, Store: g.dumps.Load, Waits: g.waits, Linked: g.linked, Measured: g.measured,
+		Set: g.current, Store: g.dumps.Load, Waits: g.waits, Linked: g.linked, Measured: g.measured,
 		Judged: g.judged, Told: g.told, Spent: g.spent, Sidecar: g.sidecar, Dumped: g.dumped, Traced: g.traced, Panicked: g.panicked,
 	}
 }

@@ -38,18 +38,24 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	if slices.Equal(next.entries, g.budgets.entries) {
 		return nil // to replace equal budgets would begin the differences of profiles anew
 	}
-	for _, e := range g.budgets.entries {
-		if next.of[e.Budget] == nil && e.told {
-			g.emit(e.removed())
-		}
-	}
-	g.budgets = next
+	g.replace(next, "SetBudgets has removed or changed it")
 	return nil
 }
 
-// removed is the event about a budget that SetBudgets has removed while it was firing.
-func (e *entry) removed() Event {
+// replace puts other budgets in force. Those that fire and are gone are resolved, with the reason.
+// g.mu must be held.
+func (g *Guard) replace(next *roster, why string) {
+	for _, e := range g.budgets.entries {
+		if next.of[e.Budget] == nil && e.told {
+			g.emit(e.removed(why))
+		}
+	}
+	g.budgets = next
+}
+
+// removed is the event about a budget that is no longer in force, although it was firing.
+func (e *entry) removed(why string) Event {
 	r := e.status.Result
-	r.Verdict, r.Reason = budget.Inconclusive, "removed by SetBudgets"
-	return Event{Name: EventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
+	r.Verdict, r.Reason = budget.Inconclusive, why
+	return Event{Name: EventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s no longer fires: %s", e.Name, why)}
 }

@@ -84,8 +84,8 @@ func TestSetBudgetsRemovesWhatFires(t *testing.T) {
 		last    string // of the messages
 		series  bool
 	}{
-		{"removed", "b", []string{y}, "budget x was removed or changed while it was firing", false},
-		{"replaced", "bg", []string{y, "x: fmt.Println below 80%"}, "budget x was removed or changed while it was firing", true},
+		{"removed", "b", []string{y}, "budget x no longer fires: SetBudgets has removed or changed it", false},
+		{"replaced", "bg", []string{y, "x: fmt.Println below 80%"}, "budget x no longer fires: SetBudgets has removed or changed it", true},
 		{"kept", "b", []string{"portlist absent", x}, "budget x (fmt.Println below 20% cumulative for 1 window) is broken: at 70.00%, limit 20%; offender fmt.Println at print.go:12", true},
 		{"removed when all was well", "g", []string{y}, "", false},
 		{"removed when all was well again", "bg", []string{y}, "budget x is kept again: ", false},

@@ -191,7 +191,7 @@ func (s Status) text() string {
 			fmt.Fprintf(&b, "  warning: %s\n", of.Warning)
 		}
 		if of.Accept != "" {
-			fmt.Fprintf(&b, "  to accept the first offender: %s\n", of.Accept)
+			fmt.Fprintf(&b, "  to accept the first offender: %s (for a while only: write \"until\" and a day behind its name)\n", of.Accept)
 		}
 	}
 	return b.String()

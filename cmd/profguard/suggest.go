@@ -205,7 +205,7 @@ func (w *writer) functions() {
 	}
 	fmt.Fprintln(&w.out)
 	if len(best.accepted) > 0 {
-		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted behind \"except\". Take out what is not the\n# program's purpose:\n")
+		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted behind \"except\". Take out what is not the\n# program's purpose, or write \"until\" and a day behind it:\n")
 		for _, text := range best.accepted {
 			fmt.Fprintf(&w.out, "#   %s\n", text)
 		}

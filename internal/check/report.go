@@ -36,6 +36,7 @@ type report struct {
 	base    string   // the baseline's file, "" without one
 	race    bool     // built with -race
 	saved   []string // where profiles are
+	lastDay string   // the day that is offered for "until"
 }
 
 // A reported outcome is one in words.
@@ -66,7 +67,8 @@ func (r *run) report() (problem string) {
 		}
 	}
 	rep := report{
-		took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
+		lastDay: LastDay(time.Now()),
+		took:    time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
 		short: r.test.short, bench: r.bench != nil, base: r.BaselineFile, race: r.test.race,
 	}
 	if r.busy() {
@@ -260,6 +262,7 @@ func (rep *report) remedies() []string {
 		}
 		if text := Accepting(&o.Result, len(o.Offenders)); !o.rule.Needs().Baseline && text != "" {
 			add(&accept, "if it is meant to be so, accept it: %s", text)
+			add(&accept, "to accept it for a while only, write the last day behind the name: %s until %s", Exception(&o.Budget, &o.Offenders[0]), rep.lastDay)
 		}
 		if o.rule.Needs().Baseline {
 			add(&mend, "to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
@@ -286,13 +289,17 @@ func Accepting(r *budget.Result, most int) string {
 	}
 	b.Except = slices.Clone(b.Except)
 	for _, o := range r.Offenders[:min(most, len(r.Offenders))] {
-		b.Except = append(b.Except, Exception(&b, &o))
+		name := Exception(&b, &o)
+		b.Except = append(slices.DeleteFunc(b.Except, func(text string) bool { return strings.HasPrefix(text, name+" until ") }), name)
 	}
 	if b.Validate() != nil { // the language may have no pattern for a name
 		return ""
 	}
 	return b.String()
 }
+
+// LastDay is the day that is offered for "except X until", some three months ahead.
+func LastDay(now time.Time) string { return now.UTC().AddDate(0, 0, 90).Format(time.DateOnly) }
 
 // Exception is the name of an offender as it stands behind "except".
 func Exception(b *budget.Budget, o *budget.Offender) string {

@@ -83,6 +83,7 @@ func TestCheckReport(t *testing.T) {
 		outcomes = append(outcomes, reported{Result: res, rule: rules[i]})
 	}
 	rep := report{
+		lastDay: "2027-02-25",
 		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: own,
 		notes: []string{"the baseline was made by go1.26.0"},
 		saved: []string{"the whole cpu profile:\n  go tool pprof -http=: /tmp/profguard-check-1/cpu.pprof", "the goroutine profile was not saved: disk full"},

@@ -45,7 +45,8 @@ type Rule struct {
 	Kind    string // of profile, "cpu" and never ""
 	Per     string // unit of work
 	Except  []string
-	Literal bool // all functions of a stack are charged, also those on the way in
+	Ending  []Ending // of the exceptions, those that end
+	Literal bool     // all functions of a stack are charged, also those on the way in
 	In      string
 	Where   map[string]string
 	When    Condition
@@ -145,6 +146,12 @@ func (r *Rule) Additive() string {
 		return "function"
 	}
 	return "false"
+}
+
+// An Ending is when an exception ends.
+type Ending struct {
+	Exception string // with its day
+	At        time.Time
 }
 
 // A Condition compares a figure with a limit in base units. A condition without a Figure

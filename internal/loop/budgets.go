@@ -43,9 +43,9 @@ type group struct {
 }
 
 // Compile compiles budgets for windows of a length, one each period. Those that are in old too,
-// with the same name and sentence, are the same.
+// with the same name and sentence, are the same, unless an exception has ended since.
 func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, error) {
-	rules, err := budgets.Rules()
+	rules, err := budgets.RulesAt(time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,7 @@ func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, e
 	for i, b := range budgets {
 		text := b.String()
 		of := kept[text]
-		if of == nil {
-			r := rules[i]
+		if r := rules[i]; of == nil || !slices.Equal(of.Rule.Ending, r.Ending) {
 			of = &Budget{
 				Name: cmp.Or(b.Name, text), Of: b, Rule: r, Needs: r.Needs(), Alert: r.Alert(every, window),
 				Default: slices.Contains(defaults, text),

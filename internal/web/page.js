@@ -160,7 +160,7 @@ function budget(b, then) {
     b.offender && !r.offenders?.length && el("p", null, "offender in the last event: ", place(b.offender)),
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
-    b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join(""))),
+    b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join("")), ". For a while only: write “until” and a day behind its name, as in “until 2027-01-31”."),
     el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)],
       b.dump_url && [" · exported to ", /^https?:\/\//.test(b.dump_url) ? el("a", {href: b.dump_url}, clean(b.dump_url)) : clean(b.dump_url)]));
