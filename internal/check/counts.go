@@ -59,42 +59,17 @@ func (r *run) count() {
 	if len(counted) == 0 {
 		return
 	}
-	until := r.begun.Add(r.ends.Sub(r.begun) / 2) // the other half is for what is sampled
-	process.Force(1)                              // finalizers of what was there before are not work's
-	before := r.usage()
-	process.Force(1)
-	collected := r.usage()
-	work.AtWork(r.id)
-	r.collect, r.look = collected.since(before), r.usage().since(collected)
-	b := batches{each: r.pace()}
-	b.end = r.usage()
-	sampled := func(i int) bool { // on a busy machine others may get no core in the pauses
-		return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
-	}
-	open := func(i int) bool {
-		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !sampled(i)
-	}
-	for next := fewBatches; len(b.list) < mostBatches && !r.worker.Busy && (len(b.list) < fewBatches || time.Now().Before(until)); {
-		x, ok := r.batch(&b)
-		if !ok {
-			break
-		}
-		b.each = repaced(b.each, x.took)
-		if b.list = append(b.list, x); len(b.list) < next {
-			continue
-		}
-		if next *= 2; !slices.ContainsFunc(counted, open) {
-			break
-		}
-	}
+	r.meter.calibrate(r.id)
+	b := r.batches()
 	rest := r.drain(&b)
+	figures := r.facts(kinds.Allocs, 0, nil).Figures
 	for _, i := range counted {
-		if unmet := r.rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); unmet != nil {
+		if unmet := r.rules[i].When.UnmetBy(figures); unmet != nil {
 			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: unmet}}
 			continue
 		}
 		o := b.judge(r.rules[i], true)
-		if o.Verdict != evidence.Pass && sampled(i) && !r.worker.Busy && (rest.left == nil || rest.cause != mistake) {
+		if o.Verdict != evidence.Pass && r.isSampled(i, &b) && !r.worker.Busy && (rest.left == nil || rest.cause != mistake) {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
 		}
@@ -106,6 +81,37 @@ func (r *run) count() {
 			r.nameUsers(i, b.each)
 		}
 	}
+}
+
+// batches counts batches until they decide, for half of the time: the other half is for what is
+// sampled.
+func (r *run) batches() batches {
+	until := r.begun.Add(r.ends.Sub(r.begun) / 2)
+	b := batches{each: r.pace()}
+	b.end = r.usage()
+	open := func(i int) bool {
+		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !r.isSampled(i, &b)
+	}
+	for next := fewBatches; len(b.list) < mostBatches && !r.worker.Busy && (len(b.list) < fewBatches || time.Now().Before(until)); {
+		x, ok := r.batch(&b)
+		if !ok {
+			break
+		}
+		b.each = repaced(b.each, x.took)
+		if b.list = append(b.list, x); len(b.list) < next {
+			continue
+		}
+		if next *= 2; !slices.ContainsFunc(r.plan.counted, open) {
+			break
+		}
+	}
+	return b
+}
+
+// isSampled reports whether a budget that the batches do not decide is to be sampled: it is on CPU,
+// and other code uses some. On a busy machine others may get no core in the pauses.
+func (r *run) isSampled(i int, b *batches) bool {
+	return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
 }
 
 // repaced is the number of calls in the batch after one that took so many seconds. Calls may

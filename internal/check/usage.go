@@ -6,6 +6,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // The quantities that are counted. A usage is the amount of each until now.
@@ -28,6 +29,16 @@ type meter struct {
 func (m *meter) usage() usage {
 	runtime.ReadMemStats(&m.mem)
 	return usage{process.ProcessCPU().Seconds(), float64(m.mem.TotalAlloc), float64(m.mem.Mallocs)}
+}
+
+// calibrate measures what a collection and a look at the goroutines take.
+func (m *meter) calibrate(id string) {
+	process.Force(1) // finalizers of what was there before are not work's
+	before := m.usage()
+	process.Force(1)
+	collected := m.usage()
+	work.AtWork(id)
+	m.collect, m.look = collected.since(before), m.usage().since(collected)
 }
 
 func (u usage) since(earlier usage) usage {

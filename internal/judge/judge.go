@@ -3,8 +3,8 @@
 // process ([Watch]), and of the blocks of a test ([Blocks]). Package budget puts findings
 // into words.
 //
-// Each rule has a regime (regime.go), a file for each: [sampled], [growth], [absent], [counted],
-// [figure], [steady] and [leaked].
+// Each rule has a regime (regime.go), a file for each: [sampled], [growth], [released], [absent],
+// [counted], [figure], [steady] and [leaked].
 package judge
 
 import (
