@@ -196,7 +196,7 @@ func TestDumpOpensInPprof(t *testing.T) {
 		g := w.start(t, cfg)
 		initials(t, g, 1)
 		g.Stop()
-		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.cpu.pb.gz"))
+		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*-first.cpu.pb.gz"))
 		if len(found) != 1 {
 			t.Fatalf("profiles %v", found)
 		}

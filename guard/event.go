@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -150,6 +151,9 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 			place = filepath.Join(dir, dumps.ID(e.Dump).Folder(), e.Dump)
 		}
 		add("", "dump", place)
+		if dir != "" && r.Budget.Rule == budget.RuleGrows && e.Name == EventFiring { // other lines stay short
+			add("", "diff", fmt.Sprintf("go tool pprof -diff_base %[1]s.before.cpu.pb.gz %[1]s.cpu.pb.gz", place))
+		}
 		if e.DumpURL != "" {
 			add("profguard.dump.url", "url", e.DumpURL)
 		}

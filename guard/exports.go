@@ -92,8 +92,8 @@ func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
 	attributes := x.describe(d.Budget)
 	for i, f := range d.Files {
 		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
-		if !is {
-			continue // an execution trace
+		if !is || f.Name == loop.BeforeName {
+			continue // an execution trace, or what has no new samples
 		}
 		p := x.collect(&leaving{marks: []dumps.ID{id}, Profile: Profile{
 			ID: string(id) + "." + kind, Kind: kind, Data: f.Data, Start: d.Start, End: d.End, Budget: d.Name, Attributes: attributes,

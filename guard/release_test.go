@@ -120,6 +120,16 @@ func TestReleases(t *testing.T) {
 			t.Errorf("it took %v to fire", at)
 		}
 
+		dumped, _ := filepath.Glob(filepath.Join(dir, "profguard-*", firing[0].Dump+".before.cpu.pb.gz"))
+		if len(dumped) != 1 {
+			t.Errorf("what was before is not beside the dump %s: %v", firing[0].Dump, dumped)
+		}
+		firing[0].attributes(dir, func(_, logged string, value any) {
+			if text, is := value.(string); logged == "diff" && is && (!strings.HasPrefix(text, "go tool pprof -diff_base ") || !strings.Contains(text, dumped[0])) {
+				t.Errorf("the command is %q", text)
+			}
+		})
+
 		// The reference of the expensive one is the newest now; the next is compared with it, and is cheaper.
 		w = deploy(t, dir, deployment{version: "v1.1.1", windows: 65, rename: strings.NewReplacer("main.valid", "main.isValid", "main.(*Shop).search", "main.(*Search).ServeHTTP")}, growth, nil)
 		e := named(w.events, EventRelease)

@@ -46,6 +46,7 @@ func (s *Store) Unsent(most int) (found []Unsent, err error) {
 		for _, e := range entries {
 			for _, suffix := range e.suffixes {
 				kind, is := strings.CutSuffix(suffix, profileExt)
+				is = is && !strings.Contains(kind, ".") // what was before has no new samples
 				if u := (Unsent{e.id, e.file(suffix), kind}); is && e.whole() && !slices.Contains(e.suffixes, kind+sentExt) && !pending[u] {
 					found = append(found, u)
 				}

@@ -48,6 +48,7 @@ type archive struct {
 	every, least time.Duration // between dumps of one budget with one offender, and with different ones
 	offer        func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	goroutines   func() decode.Source
+	normal       func() []byte                 // a CPU profile of what was normal before; nil for none
 	trace        Recorder                      // nil for none, or after it has failed
 	status       func(*Budget) []byte          // for the sidecar, nil if the budget is not in force
 	ended        func(Dumped)                  // also on the goroutine of the store
@@ -115,11 +116,18 @@ func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (of
 				d.Files = append(d.Files, f)
 			}
 		}
+		if a.normal != nil && files[0].kind == kinds.CPU {
+			d.Files = append(d.Files, dumps.File{Name: BeforeName, Data: a.normal()})
+		}
 		d.Files = slices.DeleteFunc(d.Files, func(f dumps.File) bool { return len(f.Data) == 0 })
 		offered = append(offered, a.add(store, c, shows, d))
 	}
 	return offered
 }
+
+// BeforeName is the file of a dump of CPU that has what was normal before: in the build before, or else in this
+// one so far.
+const BeforeName = "before.cpu.pb.gz"
 
 // A kindFile is a profile of a kind.
 type kindFile struct {

@@ -122,6 +122,9 @@ func New(cfg Config) *Loop {
 		every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace,
 		status: cfg.Host.Sidecar, ended: cfg.Host.Dumped, traced: cfg.Host.Traced, observers: cfg.Dumps, attributes: cfg.Attributes,
 	}
+	if cfg.Releases != nil {
+		l.archive.normal = cfg.Releases.Normal
+	}
 	return l
 }
 

@@ -72,10 +72,12 @@ func TestImprovedReleases(t *testing.T) {
 	}
 }
 
-// TestTrafficChanges: ten times the load, and another mix of handlers, make no function grow.
+// TestTrafficChanges: ten times the load makes no function grow. Another mix of handlers makes the average
+// request another one, and hardly ever seems to be growth.
 func TestTrafficChanges(t *testing.T) {
 	for _, per := range []string{"request", ""} {
 		r := rand.New(rand.NewPCG(9, 10))
+		mixes := 0
 		for i := range *releases / 3 {
 			l := load{windows: 30, work: 2000, jitter: 0.2}
 			mixed := shop().edit(func(c *costly) {
@@ -84,9 +86,17 @@ func TestTrafficChanges(t *testing.T) {
 			if i%2 == 0 {
 				mixed = shop()
 			}
-			if c := compare(t, shop().run(t, r, hour), mixed.run(t, r, l), per); first(c) != "" {
+			switch c := compare(t, shop().run(t, r, hour), mixed.run(t, r, l), per); {
+			case first(c) == "":
+			case i%2 == 0:
 				t.Errorf("per %q: named %s: %s", per, first(c), show(c))
+			default:
+				mixes++
 			}
+		}
+		t.Logf("per %q: %d alarms of %d other mixes", per, mixes, *releases/6)
+		if mixes > 1+*releases/6/20 {
+			t.Errorf("per %q: %d alarms of %d other mixes", per, mixes, *releases/6)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func main() {
 	mux.HandleFunc("/checkout", checkout)
 	mux.HandleFunc("/search", search)
 	g, err := guard.Start(guard.Config{
-		Budgets: budget.Must("no function grows above 3 points per request"), DumpDir: *dir, Every: time.Second, Window: time.Second,
+		Budgets: budget.Must("no function grows above 3 points per request"), DumpDir: *dir, Every: 3 * time.Second, Window: 3 * time.Second,
 		Work: map[string]func() float64{"request": func() float64 { return float64(requests.Load()) }},
 	})
 	if err != nil {
