@@ -179,16 +179,15 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 func TestRemovedBudgetsAreNotTold(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		bubble(t, func(t *testing.T, w *world) {
-			var g *Guard
 			w.take = func(int) profiler.Window {
 				if removed {
-					if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
+					if err := theGuard().SetBudgets(budget.Must("portlist absent")); err != nil {
 						t.Error(err)
 					}
 				}
 				return cpuWindow(bad)
 			}
-			g = w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second})
+			g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second})
 			pass(15 * second)
 			if told, b := w.told(), g.Status().Budgets[0]; (len(told) == 0) != removed || (b.Verdicts["fail"] == 0) != removed || (b.State != StateFiring) != removed {
 				t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, b.Verdicts, b.State)

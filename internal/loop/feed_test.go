@@ -159,11 +159,12 @@ func TestFedWindows(t *testing.T) {
 		if fed != 20 || own > 1 {
 			t.Errorf("%d of 20 were judged; %d were taken", fed, own)
 		}
+		time.Sleep(10 * minute)
+		cancel()
+		<-ended
 		if !sawFire(s, "x") {
 			t.Errorf("told %+v", s.told)
 		}
-		time.Sleep(10 * minute)
-		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
 		if captures < own+5 {
