@@ -182,9 +182,9 @@ func (t *trial) turns() int {
 	return 1
 }
 
-// cheaper reports whether the head surely takes less CPU time.
+// cheaper reports whether the head surely takes less CPU time, by the bounds that are shown.
 func (t *trial) cheaper() bool {
-	_, high := t.cpu.all.Bounds(cpuPart * t.alpha)
+	_, high := t.cpu.all.Bounds(evidence.PairedAlpha)
 	return high < 0
 }
 
