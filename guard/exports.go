@@ -3,10 +3,8 @@ package guard
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -57,24 +55,33 @@ func newExports(g *Guard) *exports {
 
 // attributesOf describe the process.
 func attributesOf(g *Guard) map[string]string {
-	name := path.Base(g.module)
-	if g.module == "" {
-		name = path.Base(os.Args[0])
+	name, host := g.module, ""
+	if name == "" {
+		name = os.Args[0]
 	}
-	host, _ := os.Hostname() // without it there are two attributes less
-	of := map[string]string{
-		"service.name": name, "service.version": g.build.Version, "vcs.revision": g.build.Revision,
-		"host.name": host, "service.instance.id": host, "process.runtime.name": "go", "process.runtime.version": g.build.Go,
+	host, _ = os.Hostname() // without it there are two attributes less
+	of := map[string]string{}
+	for i, v := range []string{path.Base(name), g.build.Version, g.build.Revision, host, host, "go", g.build.Go} {
+		if of[attributeNames[i]] = v; v == "" {
+			delete(of, attributeNames[i])
+		}
 	}
-	maps.Copy(of, g.cfg.Attributes)
-	maps.DeleteFunc(of, func(_, v string) bool { return v == "" })
+	for k, v := range g.cfg.Attributes {
+		if of[k] = v; v == "" {
+			delete(of, k)
+		}
+	}
 	return of
+}
+
+var attributeNames = [...]string{
+	"service.name", "service.version", "vcs.revision", "host.name", "service.instance.id", "process.runtime.name", "process.runtime.version",
 }
 
 // open begins to send. failing takes the error when sends fail, and nil when they work again.
 func (x *exports) open(failing func(error)) {
 	hooks := export.Hooks{Failing: failing, Stored: x.stored}
-	x.queue = export.New(export.Limits{}, hooks)
+	x.queue = export.New(export.Defaults(), hooks)
 }
 
 // window takes a good window.
@@ -89,15 +96,15 @@ func (x *exports) window(w *loop.Window) {
 
 // dump takes the profiles of a dump.
 func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
-	attributes := x.describe(d.Budget)
+	of := describedAs(d.Files[len(d.Files)-1].Data)
+	of.Start, of.End = d.Start, d.End // with their monotonic clock
 	for i, f := range d.Files {
 		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
 		if !is || f.Name == loop.BeforeName {
-			continue // an execution trace, or what has no new samples
+			continue // an execution trace, what has no new samples, or the description
 		}
-		p := x.collect(&leaving{marks: []dumps.ID{id}, Profile: Profile{
-			ID: string(id) + "." + kind, Kind: kind, Data: f.Data, Start: d.Start, End: d.End, Budget: d.Name, Attributes: attributes,
-		}})
+		of.ID, of.Kind, of.Data = string(id)+"."+kind, kind, f.Data
+		p := x.collect(&leaving{marks: []dumps.ID{id}, Profile: of})
 		if i == 0 {
 			x.locate(id, p)
 		}
@@ -164,45 +171,62 @@ func (x *exports) send(ctx context.Context, p Profile) error {
 	return x.exporter.Export(ctx, p)
 }
 
-// describe adds what was found to the attributes, from the status of a budget as JSON. No more of
-// the status is read than that: its texts would link the parser of sentences.
-func (x *exports) describe(status []byte) map[string]string { return describe(x.attributes, status) }
-
-func describe(process map[string]string, status []byte) map[string]string {
-	var s struct {
-		Result struct {
-			Budget    string      `json:"budget"`
-			Verdict   string      `json:"verdict"`
-			Value     json.Number `json:"value"`
-			Limit     json.Number `json:"limit"`
-			Unit      string      `json:"unit"`
-			Offenders []struct {
-				Function string `json:"function"`
-			} `json:"offenders"`
-		} `json:"result"`
-	}
-	of := maps.Clone(process)
-	if of == nil {
-		of = map[string]string{}
-	}
-	if json.Unmarshal(status, &s) != nil {
-		return of
-	}
-	r := &s.Result
-	set := func(name, v string) {
+// description is the file of a dump that describes it, also for another process: pairs of quoted
+// texts, a line each. As JSON it would link a decoder into each program.
+func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
+	var text []byte
+	line := func(k, v string) {
 		if v != "" {
-			of["profguard."+name] = v
+			text = append(strconv.AppendQuote(append(strconv.AppendQuote(text, k), ' '), v), '\n')
 		}
 	}
-	set("budget.sentence", r.Budget)
-	set("verdict", r.Verdict)
-	set("value", r.Value.String())
-	set("limit", r.Limit.String())
-	set("unit", r.Unit)
-	if len(r.Offenders) > 0 {
-		set("offender", r.Offenders[0].Function)
+	for k, v := range x.attributes {
+		line(k, v)
 	}
-	return of
+	r := &c.Result
+	limit, offender := "", ""
+	if r.Limit > 0 {
+		limit = strconv.FormatFloat(r.Limit, 'g', -1, 64)
+	}
+	if len(r.Offenders) > 0 {
+		offender = r.Offenders[0].Function
+	}
+	for i, v := range []string{
+		d.Start.Format(time.RFC3339Nano), d.End.Format(time.RFC3339Nano), d.Name,
+		r.Budget.String(), r.Verdict.String(), strconv.FormatFloat(r.Value, 'g', -1, 64), limit, r.Unit, offender,
+	} {
+		line(describedNames[i], v)
+	}
+	return dumps.File{Name: dumps.DescriptionFile, Data: text}
+}
+
+// describedNames are the keys of a description; the first three are no attributes.
+var describedNames = [...]string{
+	"start", "end", "budget",
+	"profguard.budget.sentence", "profguard.verdict", "profguard.value", "profguard.limit", "profguard.unit", "profguard.offender",
+}
+
+// describedAs is the profile that a description is of. Lines that are none are left out.
+func describedAs(text []byte) (p Profile) {
+	of := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			continue
+		}
+		k, err := strconv.Unquote(quoted)
+		v, err2 := strconv.Unquote(strings.TrimSpace(line[len(quoted):]))
+		if err == nil && err2 == nil {
+			of[k] = v
+		}
+	}
+	p.Start, _ = time.Parse(time.RFC3339Nano, of["start"])
+	p.End, _ = time.Parse(time.RFC3339Nano, of["end"])
+	p.Budget, p.Attributes = of["budget"], of
+	for _, k := range describedNames[:3] {
+		delete(of, k)
+	}
+	return p
 }
 
 // locateWithin is how long the exporter may take to say where a profile will be. It computes it.
@@ -262,24 +286,16 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, u dumps.Un
 	if !store.IsUnsent(u) {
 		return export.ErrNeedless
 	}
-	data, side, err := store.ReadUnsent(u)
+	data, description, err := store.ReadUnsent(u)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return fmt.Errorf("%w: %s is no gzipped profile", ErrRefused, u.File)
 	}
-	var status struct {
-		Name string `json:"name"`
-	}
-	_ = json.Unmarshal(side.Budget, &status) // without a name it goes without
-	of := side.Attributes
-	if of == nil { // it was saved before anything was sent
-		of = x.attributes
-	}
-	return x.send(ctx, Profile{
-		ID: string(u.ID) + "." + u.Kind, Kind: u.Kind, Data: data, Start: side.Start, End: side.End, Budget: status.Name, Attributes: describe(of, side.Budget),
-	})
+	p := describedAs(description)
+	p.ID, p.Kind, p.Data = string(u.ID)+"."+u.Kind, u.Kind, data
+	return x.send(ctx, p)
 }
 
 // exportFailing notes that sends fail, or with nil that they work again.

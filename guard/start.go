@@ -114,7 +114,7 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 	}
 	g.feed = of.Feed
 	if x := g.exports; x != nil {
-		of.Attributes, of.Dumps = x.attributes, append(of.Dumps, x.dump)
+		of.Describe, of.Dumps = x.description, append(of.Dumps, x.dump)
 		if g.cfg.ExportAll {
 			of.Windows = append(of.Windows, x.window)
 		}

@@ -43,12 +43,11 @@ import (
 
 // Dump is what [Store.Offer] queues.
 type Dump struct {
-	Name       string            // of the budget, for the names of the files
-	Start, End time.Time         // of the window; End zero: now
-	Budget     json.RawMessage   // see [Sidecar]
-	Mark       string            // First, Worst or ""
-	Files      []File            // the profile of the budget, then the files that were taken with it
-	Attributes map[string]string // of the process, if the profiles are to be sent
+	Name       string          // of the budget, for the names of the files
+	Start, End time.Time       // of the window; End zero: now
+	Budget     json.RawMessage // see [Sidecar]
+	Mark       string          // First, Worst or ""
+	Files      []File          // the profile of the budget, then the files that were taken with it
 }
 
 // The marks of dumps that are kept longer: the first of an alert, and one that is

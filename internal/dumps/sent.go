@@ -1,14 +1,12 @@
 package dumps
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -18,6 +16,10 @@ const (
 	sentExt    = ".sent"
 	profileExt = ".pb.gz"
 )
+
+// DescriptionFile is the file of a dump that describes it for who sends its profiles. Those of a dump
+// without it stay where they are: when it was saved, nothing was to leave.
+const DescriptionFile = "export.out"
 
 // An Unsent is a profile that was not marked as sent.
 type Unsent struct {
@@ -30,6 +32,7 @@ type Unsent struct {
 // were not sent, the oldest first, and at most so many. It takes over the folders of processes
 // that are gone until the store is closed, so that no other process sends the same.
 func (s *Store) Unsent(most int) (found []Unsent, err error) {
+	var files []string // whose names begin with the time
 	s.mu.Lock()
 	pending := maps.Clone(s.sent) // before the folders are read: marks are written meanwhile
 	s.mu.Unlock()
@@ -44,20 +47,27 @@ func (s *Store) Unsent(most int) (found []Unsent, err error) {
 			err = failed
 		}
 		for _, e := range entries {
+			if !e.whole() || !slices.Contains(e.suffixes, DescriptionFile) {
+				continue
+			}
 			for _, suffix := range e.suffixes {
 				kind, is := strings.CutSuffix(suffix, profileExt)
 				is = is && !strings.Contains(kind, ".") // what was before has no new samples
-				if u := (Unsent{e.id, e.file(suffix), kind}); is && e.whole() && !slices.Contains(e.suffixes, kind+sentExt) && !pending[u] {
-					found = append(found, u)
+				if u := (Unsent{e.id, e.file(suffix), kind}); is && !slices.Contains(e.suffixes, kind+sentExt) && !pending[u] {
+					files = append(files, u.File)
 				}
 			}
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].File < found[j].File }) // as in references.go
 	if err != nil {
 		err = fmt.Errorf("list profiles that were not sent: %w", err)
 	}
-	return found[:min(most, len(found))], err
+	slices.Sort(files)
+	for _, file := range files[:min(most, len(files))] {
+		n, suffix, _ := parseFile(file) // it was read before
+		found = append(found, Unsent{n.id, file, strings.TrimSuffix(suffix, profileExt)})
+	}
+	return found, err
 }
 
 // takeOver reports whether the folder is this process's, or that of a process that is gone and has
@@ -154,31 +164,26 @@ func (s *Store) writeMarks() {
 	}
 }
 
-// ReadUnsent reads a profile and the sidecar of its dump.
-func (s *Store) ReadUnsent(u Unsent) (data []byte, side Sidecar, err error) {
-	f, err := s.Open(u.ID, u.File)
-	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(f, maxProfile+1))
-		f.Close()
-	}
-	if err == nil && len(data) > maxProfile {
-		err = fmt.Errorf("it has more than %d MiB", maxProfile>>20)
-	}
-	if err != nil {
-		return nil, side, fmt.Errorf("read %s: %w", u.File, err)
-	}
-	f, err = s.Open(u.ID, string(u.ID)+"."+sidecarSuffix)
-	if err == nil {
-		defer f.Close()
-		var text json.RawMessage
-		if text, err = readSidecar(f); err == nil {
-			err = json.Unmarshal(text, &side)
+// ReadUnsent reads a profile, and what [DescriptionFile] says of its dump.
+func (s *Store) ReadUnsent(u Unsent) (data, description []byte, err error) {
+	read := func(file string) (b []byte) {
+		if err != nil {
+			return nil
 		}
+		f, failed := s.Open(u.ID, file)
+		if failed == nil {
+			b, failed = io.ReadAll(io.LimitReader(f, maxProfile+1))
+			f.Close()
+		}
+		if failed == nil && len(b) > maxProfile {
+			failed = fmt.Errorf("it has more than %d MiB", maxProfile>>20)
+		}
+		if failed != nil {
+			err = fmt.Errorf("read %s: %w", file, failed)
+		}
+		return b
 	}
-	if err != nil {
-		return nil, side, fmt.Errorf("read the sidecar of %s: %w", u.File, err)
-	}
-	return data, side, nil
+	return read(u.File), read(string(u.ID) + "." + DescriptionFile), err
 }
 
 // maxProfile limits what is read of a file that may not be what this package has written.

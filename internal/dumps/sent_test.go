@@ -44,8 +44,7 @@ func offered(t *testing.T, s *Store, saved chan Outcome, d Dump) ID {
 
 func twoProfiles() Dump {
 	d := testDump("b")
-	d.Files = []File{{"cpu.pb.gz", gz(100)}, {"goroutine.pb.gz", gz(100)}, {"trace.out", []byte("t")}}
-	d.Attributes = map[string]string{"service.name": "shop"}
+	d.Files = []File{{"cpu.pb.gz", gz(100)}, {"goroutine.pb.gz", gz(100)}, {"trace.out", []byte("t")}, {DescriptionFile, []byte("shop")}}
 	return d
 }
 
@@ -69,9 +68,9 @@ func TestSent(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].Kind != "goroutine" {
 		t.Fatalf("the next process: %v, %v", found, err)
 	}
-	data, side, err := next.ReadUnsent(found[0])
-	if err != nil || !slices.Equal(data, gz(100)) || side.Attributes["service.name"] != "shop" || side.ID != id {
-		t.Errorf("read: %d bytes, %+v, %v", len(data), side, err)
+	data, about, err := next.ReadUnsent(found[0])
+	if err != nil || !slices.Equal(data, gz(100)) || string(about) != "shop" || found[0].ID != id {
+		t.Errorf("read: %d bytes, %q, %v", len(data), about, err)
 	}
 	// Marks are no files of a dump for those who list it, and go with it.
 	if list, total, err := next.List(10); err != nil || total != 1 || strings.Contains(string(list[0].Sidecar), sentExt) {
@@ -190,6 +189,7 @@ func TestUnsentHostile(t *testing.T) {
 	stem := "profguard-20201121T091500.123Z-b-00000001-00000002"
 	for name, data := range map[string][]byte{
 		stem + ".json":           []byte(`{"budget": 7, "attributes": {"a": "b"}}`),
+		stem + ".export.out":     nil,
 		stem + ".cpu.pb.gz":      make([]byte, maxProfile+1),
 		stem + ".heap.pb.gz":     []byte("x"),
 		stem + ".block.sent":     nil,

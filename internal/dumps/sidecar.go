@@ -23,12 +23,10 @@ type Sidecar struct {
 	// [Store.Offer] has encoded it. This package does not look into it.
 	Budget json.RawMessage `json:"budget,omitempty"`
 	Mark   string          `json:"mark,omitempty"`
-	// Attributes describe the process, also when another one sends the profiles later.
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Build      string            `json:"build,omitempty"` // the main module, its version, Go's, and the platform
-	Host       string            `json:"host,omitempty"`
-	PID        int               `json:"pid"`
-	Files      []string          `json:"files"` // their names, the profile of the budget first
+	Build  string          `json:"build,omitempty"` // the main module, its version, Go's, and the platform
+	Host   string          `json:"host,omitempty"`
+	PID    int             `json:"pid"`
+	Files  []string        `json:"files"` // their names, the profile of the budget first
 }
 
 // maxSidecar limits the size of sidecars that are read. A usual one has 2 KiB; with long names

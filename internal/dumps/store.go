@@ -214,7 +214,7 @@ func (s *Store) Offer(d Dump) (ID, error) {
 func (s *Store) prepare(d Dump) (p prepared, err error) {
 	n := newName(cmp.Or(d.End, s.now()), d.Name, s.instance, s.random(), d.Mark)
 	p = prepared{entry: &entry{name: n}}
-	side := Sidecar{ID: n.id, Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark, Attributes: d.Attributes, PID: os.Getpid()}
+	side := Sidecar{ID: n.id, Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark, PID: os.Getpid()}
 	side.Host, _ = os.Hostname() // without it the sidecar names no host
 	side.Build = buildOf()
 	for _, f := range d.Files {

@@ -33,40 +33,20 @@ type Item struct {
 	tries int
 }
 
-// Limits of a queue. Zero fields mean the defaults.
+// Limits of a queue.
 type Limits struct {
-	Items   int           // that wait: 64
-	Bytes   int           // that they keep: 64 MiB
-	Timeout time.Duration // of one send: 10 s
-	Spread  time.Duration // over which sends of one moment are spread: 5 s
-	Hourly  int           // sends in an hour, and an eighth of them at once: 600
-	// HourlyBytes are the bytes of items in an hour: 512 MiB.
-	HourlyBytes int
-	// Look is how often Queue.Stored is asked: every 10 minutes.
-	Look time.Duration
+	Items   int           // that wait
+	Bytes   int           // that they keep
+	Timeout time.Duration // of one send
+	Spread  time.Duration // over which sends of one moment are spread
+	Hourly  int           // sends in an hour, and an eighth of them at once
+	Look    time.Duration // how often Hooks.Stored is asked
 }
 
-func (l Limits) withDefaults() Limits {
-	set := func(v *int, usual int) {
-		if *v == 0 {
-			*v = usual
-		}
-	}
-	setTime := func(v *time.Duration, usual time.Duration) {
-		if *v == 0 {
-			*v = usual
-		}
-	}
-	// A dump has two or three profiles of up to a MiB, and an alert has one or two dumps.
-	set(&l.Items, 64)
-	set(&l.Bytes, 64<<20)
-	setTime(&l.Timeout, 10*time.Second)
-	setTime(&l.Spread, 5*time.Second)
-	// Windows of ten seconds without a pause are 360.
-	set(&l.Hourly, 600)
-	set(&l.HourlyBytes, 512<<20)
-	setTime(&l.Look, 10*time.Minute)
-	return l
+// Defaults are the limits of a guard. A dump has two or three profiles of up to a MiB, and an alert
+// has one or two dumps; windows of ten seconds without a pause are 360 an hour.
+func Defaults() Limits {
+	return Limits{Items: 64, Bytes: 64 << 20, Timeout: 10 * time.Second, Spread: 5 * time.Second, Hourly: 600, Look: 10 * time.Minute}
 }
 
 const (
@@ -143,7 +123,7 @@ type Hooks struct {
 
 // New starts a queue.
 func New(limits Limits, hooks Hooks) *Queue {
-	q := &Queue{limits: limits.withDefaults(), hooks: hooks, random: rand.Float64, done: make(chan struct{}), changed: make(chan struct{}, 1), counts: map[string]int64{}}
+	q := &Queue{limits: limits, hooks: hooks, random: rand.Float64, done: make(chan struct{}), changed: make(chan struct{}, 1), counts: map[string]int64{}}
 	for _, result := range []string{Sent, Failed, Hung, Refused, Full, Off, Left} {
 		q.counts[result] = 0 // a counter that appears with 1 shows no increase
 	}
@@ -266,7 +246,7 @@ func (q *Queue) run() {
 	defer close(q.done)
 	// This goroutine has inherited the labels of who started it.
 	pprof.SetGoroutineLabels(context.Background())
-	s := sender{Queue: q, hour: bucket{of: float64(q.limits.Hourly)}, hourBytes: bucket{of: float64(q.limits.HourlyBytes)}}
+	s := sender{Queue: q}
 	for s.step() {
 	}
 	defer s.looking.Wait()

@@ -1,11 +1,9 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,16 +14,16 @@ import (
 // A sender is the goroutine of a queue, and what only that uses.
 type sender struct {
 	*Queue
-	failures  int         // in a row
-	panics    int         // in a row
-	told      bool        // that sends fail
-	retry     time.Time   // nothing is sent before
-	looked    time.Time   // when Stored was asked last
-	busy      atomic.Bool // Stored is asked
-	looking   sync.WaitGroup
-	more      bool // there may be more on disk; guarded by mu
-	hour      bucket
-	hourBytes bucket
+	failures int         // in a row
+	panics   int         // in a row
+	told     bool        // that sends fail
+	retry    time.Time   // nothing is sent before
+	looked   time.Time   // when Stored was asked last
+	busy     atomic.Bool // Stored is asked
+	looking  sync.WaitGroup
+	more     bool    // there may be more on disk; guarded by mu
+	used     float64 // of the cap for an hour, at the time counted
+	counted  time.Time
 }
 
 // step sends an item, or waits for one. It reports whether there may be another.
@@ -88,42 +86,53 @@ func (s *sender) next(now time.Time) (*Item, time.Duration) {
 	if len(s.items) == 0 {
 		return nil, look
 	}
-	it := slices.MinFunc(s.items, func(a, b *Item) int {
-		if a.Window != b.Window && (s.flushing > 0 || !a.due.After(now) && !b.due.After(now)) {
-			return cmp.Compare(number(a.Window), number(b.Window))
+	best := 0
+	for i, it := range s.items {
+		if s.before(it, s.items[best], now) {
+			best = i
 		}
-		return a.due.Compare(b.due)
-	})
+	}
 	due := s.retry
 	if s.flushing == 0 {
-		for _, at := range []time.Time{it.due, s.hour.due(1, now), s.hourBytes.due(float64(it.Bytes), now)} {
-			if at.After(due) {
-				due = at
-			}
-		}
+		due = latest(latest(due, s.items[best].due), s.free(now))
 	} else if soon := now.Add(flushPause); due.After(soon) {
 		due, s.retry = soon, soon
 	}
 	if wait := due.Sub(now); wait > 0 {
 		return nil, min(wait, max(look, time.Second)) // while an item waits, the disk is asked
 	}
-	s.hour.take(1, now)
-	s.hourBytes.take(float64(it.Bytes), now)
-	s.sending = s.take(slices.Index(s.items, it))
-	return it, 0
+	s.used++
+	s.sending = s.take(best)
+	return s.sending, 0
 }
 
-func number(window bool) int {
-	if window {
-		return 1
+// before reports whether an item is to be sent before another: dumps before windows, if both are due.
+func (s *sender) before(a, b *Item, now time.Time) bool {
+	if a.Window != b.Window && (s.flushing > 0 || !latest(a.due, b.due).After(now)) {
+		return b.Window
 	}
-	return 0
+	return a.due.Before(b.due)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// free is when the cap for an hour allows another send. An eighth of it can be used at once.
+func (s *sender) free(now time.Time) time.Time {
+	hourly := float64(s.limits.Hourly)
+	s.used = max(s.used-hourly*now.Sub(s.counted).Hours(), 0)
+	s.counted = now
+	return now.Add(time.Duration((s.used + 1 - hourly/8) / hourly * float64(time.Hour)))
 }
 
 // send runs do, which is code of the host. It waits for its end, however late that is, because a
 // second one must not run beside it. It reports false if the queue was closed first.
 func (s *sender) send(do func(context.Context) error) (err error, open bool) {
-	ctx, cancel := context.WithTimeout(s.ending, s.limits.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Timeout)
 	defer cancel()
 	result := make(chan error, 1)
 	go func() {
@@ -143,7 +152,7 @@ func (s *sender) send(do func(context.Context) error) (err error, open bool) {
 		case err := <-result:
 			return err, true
 		case <-s.ending.Done():
-			// One that ends with its context has a moment for that.
+			// An answer that is under way has a moment to arrive: without it the item is sent again.
 			select {
 			case err := <-result:
 				return err, true
@@ -237,29 +246,4 @@ func (s *sender) look(now time.Time) {
 		}
 		s.more = len(found) == room
 	})
-}
-
-// A bucket limits an amount in an hour. An eighth of it can be used at once.
-type bucket struct {
-	of   float64 // an hour
-	used float64 // and not yet free again
-	at   time.Time
-}
-
-func (b *bucket) due(amount float64, now time.Time) time.Time {
-	b.free(now)
-	over := min(b.used+amount, b.used+b.of/8) - b.of/8 // one that is larger than all has to wait for an empty bucket
-	return now.Add(time.Duration(over / b.of * float64(time.Hour)))
-}
-
-func (b *bucket) take(amount float64, now time.Time) {
-	b.free(now)
-	b.used += amount
-}
-
-func (b *bucket) free(now time.Time) {
-	if !b.at.IsZero() {
-		b.used = max(b.used-b.of*now.Sub(b.at).Hours(), 0)
-	}
-	b.at = now
 }

@@ -54,7 +54,7 @@ type archive struct {
 	ended        func(Dumped)                  // also on the goroutine of the store
 	traced       func(error)                   // the execution trace was written, or why not
 	observers    []func(dumps.ID, *dumps.Dump) // of dumps
-	attributes   map[string]string             // of dumps
+	describe     func(*Change, *dumps.Dump) dumps.File
 
 	mu      sync.Mutex
 	offered []*dump // the oldest first
@@ -107,7 +107,7 @@ func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (of
 		if beside == nil {
 			beside = a.beside()
 		}
-		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status, Attributes: a.attributes}
+		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status}
 		for _, f := range files {
 			d.Files = append(d.Files, f.encoded())
 		}
@@ -118,6 +118,9 @@ func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (of
 		}
 		if a.normal != nil && files[0].kind == kinds.CPU {
 			d.Files = append(d.Files, dumps.File{Name: BeforeName, Data: a.normal()})
+		}
+		if a.describe != nil {
+			d.Files = append(d.Files, a.describe(c, &d))
 		}
 		d.Files = slices.DeleteFunc(d.Files, func(f dumps.File) bool { return len(f.Data) == 0 })
 		offered = append(offered, a.add(store, c, shows, d))

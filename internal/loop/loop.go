@@ -37,10 +37,11 @@ type Config struct {
 	Registry func(units []string) (Readings, error)
 
 	// Windows are called with each good window of CPU, and Dumps with each dump, also if there is no
-	// store, or it refuses the dump: they keep it elsewhere, with these Attributes. They are called on the loop's goroutine, and must not block.
-	Windows    []func(*Window)
-	Dumps      []func(dumps.ID, *dumps.Dump)
-	Attributes map[string]string
+	// store, or it refuses the dump: they keep it elsewhere. Describe adds a file to each dump for
+	// them; nil: none. They are called on the loop's goroutine, and must not block.
+	Windows  []func(*Window)
+	Dumps    []func(dumps.ID, *dumps.Dump)
+	Describe func(*Change, *dumps.Dump) dumps.File
 
 	Feed    *Feed // nil for none
 	Process Process
@@ -120,7 +121,7 @@ func New(cfg Config) *Loop {
 	l.alerts = alerts{started: cfg.Started, least: least}
 	l.archive = archive{
 		every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace,
-		status: cfg.Host.Sidecar, ended: cfg.Host.Dumped, traced: cfg.Host.Traced, observers: cfg.Dumps, attributes: cfg.Attributes,
+		status: cfg.Host.Sidecar, ended: cfg.Host.Dumped, traced: cfg.Host.Traced, observers: cfg.Dumps, describe: cfg.Describe,
 	}
 	if cfg.Releases != nil {
 		l.archive.normal = cfg.Releases.Normal

@@ -5,7 +5,8 @@
 //	cd internal/receivers && go run ./share [-for 2m]
 //
 // Each line is a process of its own with one thread that computes half of the time. Background is
-// the CPU that the process uses beyond that thread. The agent has its defaults: profiles of CPU and
+// the CPU that the process uses beyond that thread in a minute; stored are the CPU profiles that
+// Pyroscope has got. The agent has its defaults: profiles of CPU and
 // memory every 15 seconds. In the last line it takes none of CPU, and the guard's windows, 15
 // seconds without a pause, go to Pyroscope.
 package main
@@ -50,15 +51,17 @@ func main() {
 		json.NewEncoder(os.Stdout).Encode(run(*mode, *addr, *length))
 		return
 	}
-	var requests atomic.Int64
+	var taken atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		requests.Add(1)
+		if q := r.URL.Query(); q.Get("units") == "samples" || r.URL.Path != "/ingest" {
+			taken.Add(1)
+		}
 	}))
 	defer server.Close()
-	fmt.Printf("%-40s %10s %6s %12s %8s %9s\n", "", "good", "lost", "background", "RSS", "requests")
+	fmt.Printf("%-40s %10s %6s %12s %8s %9s\n", "", "good", "lost", "background", "RSS", "stored")
 	for _, mode := range modes {
-		requests.Store(0)
+		taken.Store(0)
 		cmd := exec.Command(os.Args[0], "-mode", mode, "-addr", server.URL, "-for", length.String())
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -70,7 +73,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "share:", err)
 			os.Exit(1)
 		}
-		fmt.Printf("%-40s %10d %6d %9d ms %4.1f MiB %9d\n", mode, f.Good, f.Lost, f.Background.Milliseconds(), float64(f.RSS)/(1<<20), requests.Load())
+		fmt.Printf("%-40s %10d %6d %9d ms %4.1f MiB %9d\n", mode, f.Good, f.Lost, f.Background.Milliseconds(), float64(f.RSS)/(1<<20), taken.Load())
 	}
 }
 
@@ -111,6 +114,9 @@ func run(mode, addr string, length time.Duration) figure {
 		worker <- used(unix.RUSAGE_THREAD) - begun
 	}()
 	spent := <-worker
+	if why := g.Status().Reason; why != "" {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", mode, why)
+	}
 	f := figure{Background: time.Duration(float64(used(unix.RUSAGE_SELF)-before-spent) / length.Minutes()), RSS: resident()}
 	for outcome, n := range g.Status().Windows {
 		if outcome == "ok" {
