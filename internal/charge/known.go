@@ -113,6 +113,7 @@ const module = "github.com/profguard/profguard/"
 var ourPrefixes = [...]string{
 	"guard.start.", "guard.(*sink).", "guard.described.", "guard.(*Guard).within.",
 	"internal/loop.", "internal/foreign.", "internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
+	"internal/export.(*Queue).", "internal/export.(*sender).", "internal/export.(*Tap).show.", "internal/reference.(*Keeper).",
 }
 
 // firstElement is the first element of the path of a function's package.

@@ -141,6 +141,11 @@ func TestIsOurs(t *testing.T) {
 		"github.com/profguard/profguard/internal/profiler.(*Hub).run":         true,
 		"github.com/profguard/profguard/internal/profiles.(*Taker).Now.func1": true,
 		"runtime/pprof.profileWriter":                                         true,
+		"github.com/profguard/profguard/internal/export.(*Queue).run":         true,
+		"github.com/profguard/profguard/internal/export.(*sender).send.func1": true,
+		"github.com/profguard/profguard/internal/export.(*Tap).show.func1":    true,
+		"github.com/profguard/profguard/internal/export.(*Tap).RoundTrip":     false, // on a goroutine of an agent
+		"github.com/profguard/profguard/internal/reference.(*Keeper).write":   true,
 		"github.com/profguard/profguard/guard.runWork":                        false,
 		"github.com/profguard/profguardian/guard.(*sink).run":                 false,
 		"main.main": false,
