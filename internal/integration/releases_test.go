@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ import (
 
 // The tables of docs/releases.md: go test -run TestReleasePairs -releases 40 -v
 var releaseSeconds = flag.Int("releases", 0, "how many seconds each build of TestReleasePairs runs; 0 runs none")
+
+// releaseOnly are the changes to try.
+var releaseOnly = flag.String("changes", "", "a regular expression of changes that TestReleasePairs tries; all without it")
 
 // A change is what a release does to programs/shop: texts that are replaced, by file, and files that
 // come.
@@ -93,7 +97,10 @@ func TestReleasePairs(t *testing.T) {
 	}
 	seconds := time.Duration(*releaseSeconds) * time.Second
 	before := runShop(t, buildShop(t, change{}, nil), 2*seconds)
-	slow := runShop(t, buildShop(t, change{name: "less load"}, nil), 2*seconds, "-rate", "2000")
+	var slow *shop // with a tenth of the load, once it is needed
+	if before == nil {
+		t.Fatal("there is nothing to compare with")
+	}
 	cost := before.side.Work()["request"]
 	cpu := 0.0
 	for _, w := range before.side.Windows {
@@ -102,16 +109,26 @@ func TestReleasePairs(t *testing.T) {
 	cost = cpu / cost * 1e9 // ns a request
 	t.Logf("a request costs %.1f us, %d samples", cost/1e3, before.side.Table.Count())
 	var rows strings.Builder
+	only := regexp.MustCompile(*releaseOnly)
 	for _, c := range append(refactorings, otherChanges...) {
+		if !only.MatchString(c.name) {
+			continue
+		}
 		if c.points > 0 {
 			steps := c.points * cost / nanosecondsPerStep()
 			c.edit = append(c.edit, "\to.ID = sum(o.Items)", fmt.Sprintf("\to.ID = sum(o.Items) + burn(%.0f)", 2*steps), "var requests", burning+"\nvar requests") // half of the requests are checkouts
 		}
 		base := before
 		if c.perUnit {
+			if slow == nil {
+				slow = runShop(t, buildShop(t, change{name: "less load"}, nil), 2*seconds, "-rate", "2000")
+			}
 			base = slow
 		}
 		now := runShop(t, buildShop(t, c, base), seconds, c.flags...)
+		if now == nil || base == nil {
+			continue
+		}
 		per, err := release.Compare(t.Context(), base.side, now.side, release.Options{Per: "request"})
 		if err != nil {
 			t.Fatal(err)
@@ -227,8 +244,12 @@ func runShop(t *testing.T, binary string, d time.Duration, flags ...string) *sho
 		t.Fatalf("%v\n%s", err, out)
 	}
 	list, err := filepath.Glob(filepath.Join(dir, "references", "*.pb.gz"))
-	if err != nil || len(list) != 1 {
-		t.Fatalf("%v, %v", list, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Log("less than five windows were good: the machine is too busy")
+		return nil
 	}
 	data, err := os.ReadFile(list[0])
 	if err != nil {
