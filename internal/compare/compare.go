@@ -128,9 +128,7 @@ func (m *comparison) run(ctx context.Context) error {
 		return err
 	}
 	m.explain(ctx, trials)
-	slices.SortStableFunc(m.report.Benchmarks, func(a, b report.Benchmark) int {
-		return cmp.Or(cmp.Compare(a.Package, b.Package))
-	})
+	slices.SortStableFunc(m.report.Benchmarks, func(a, b report.Benchmark) int { return cmp.Compare(a.Package, b.Package) })
 	return nil
 }
 

@@ -185,7 +185,10 @@ func keep(path, kept string) error {
 	if err = cmp.Or(err, temp.Chmod(0o700), temp.Close()); err != nil {
 		return err
 	}
-	return cmp.Or(os.Rename(temp.Name(), kept), os.Remove(path))
+	if err := os.Rename(temp.Name(), kept); err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // keptFor is how long a binary is kept after it was last used, and a profile.
