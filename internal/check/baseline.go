@@ -69,12 +69,9 @@ func (r *run) writeBaseline() (problem string) {
 			r.cpu.blocks.Samples(), least)
 	}
 	side := release.Side{Build: reference.ThisBuild(), Table: r.judged["cpu"], Windows: r.cpu.windows.List()}
-	data, err := reference.Encode(&side, time.Now())
+	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(r.BaselineFile, data, 0o644)
+		err = os.WriteFile(r.BaselineFile, reference.Encode(&side, time.Now()), 0o644)
 	}
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)

@@ -24,10 +24,7 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		p := folded.Must("cpu 10s\nmain.main;main.work 1000\n")
 		path := filepath.Join(t.TempDir(), "base.pprof")
 		release, arch, _ := strings.Cut(test.made, " ")
-		data, err := reference.Encode(side(tableOf(p), release, arch, map[string]float64{"call": 100}), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := reference.Encode(side(tableOf(p), release, arch, map[string]float64{"call": 100}), time.Now())
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,12 @@
 package reference
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,21 +17,23 @@ import (
 	"github.com/profguard/profguard/internal/release"
 )
 
-// prefix begins the comment that has the facts.
+// prefix begins the comment that has the facts. Behind it is the form, then there is a line for each
+// fact:
+//
+//	profguard reference 1
+//	written 2026-01-31T12:00:00Z
+//	version "v1.42.0"
+//	window 950 9.71 10 "request" 4200
+//	spread "main.load" 1.25
+//
+// A window has its samples, its seconds of CPU, its seconds, and its work. JSON would be as good, but
+// its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
+// parser of sentences for that, and be 0.14 MB larger.
 const prefix = "profguard reference "
 
 // form is the version of the facts. One that cannot be read by those who know an older one has a
 // higher number.
 const form = 1
-
-// facts are what a reference says beside its samples.
-type facts struct {
-	Form    int                `json:"form"`
-	Written time.Time          `json:"written,omitzero"`
-	Build   release.Build      `json:"build"`
-	Windows []release.Window   `json:"windows"`
-	Spread  map[string]float64 `json:"spread,omitempty"`
-}
 
 // mostFacts bounds what is read of the facts: 64 windows and 500 functions are 60 KB.
 const mostFacts = 1 << 20
@@ -41,22 +42,45 @@ const mostFacts = 1 << 20
 const mostSpread = 500
 
 // Encode writes a side as a reference.
-func Encode(s *release.Side, now time.Time) ([]byte, error) {
-	f := facts{Form: form, Written: now.UTC().Truncate(time.Second), Build: s.Build, Windows: s.Windows, Spread: s.Spread}
-	if len(f.Spread) > mostSpread {
-		names := slices.SortedFunc(maps.Keys(f.Spread), func(a, b string) int {
-			return cmp.Or(cmp.Compare(f.Spread[b], f.Spread[a]), cmp.Compare(a, b))
-		})
-		f.Spread = map[string]float64{}
-		for _, name := range names[:mostSpread] {
-			f.Spread[name] = s.Spread[name]
+func Encode(s *release.Side, now time.Time) []byte {
+	var b strings.Builder
+	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
+	line("%s%d", prefix, form)
+	line("written %s", now.UTC().Format(time.RFC3339))
+	for _, text := range texts(&s.Build) {
+		if *text.value != "" {
+			line("%s %q", text.name, *text.value)
 		}
 	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("encode reference: %w", err)
+	if s.Build.Modified {
+		line("modified")
 	}
-	return s.Table.Encode(prefix + string(text)), nil
+	for _, w := range s.Windows {
+		fmt.Fprintf(&b, "window %v %v %v", w.Samples, w.CPU, w.Elapsed)
+		for _, name := range slices.Sorted(maps.Keys(w.Work)) {
+			fmt.Fprintf(&b, " %q %v", name, w.Work[name])
+		}
+		line("")
+	}
+	spread := slices.SortedFunc(maps.Keys(s.Spread), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Spread[b], s.Spread[a]), cmp.Compare(a, b))
+	})
+	for _, name := range spread[:min(len(spread), mostSpread)] {
+		line("spread %q %v", name, s.Spread[name])
+	}
+	return s.Table.Encode(b.String())
+}
+
+// A text is one of a build, with its name in the facts.
+type text struct {
+	name  string
+	value *string
+}
+
+func texts(b *release.Build) []text {
+	return []text{
+		{"program", &b.Program}, {"version", &b.Version}, {"revision", &b.Revision}, {"go", &b.Go}, {"arch", &b.Arch}, {"binary", &b.Binary},
+	}
 }
 
 // Decode reads a reference, or any other CPU profile as one without facts. The side keeps the decoder's
@@ -73,31 +97,91 @@ func Decode(d *decode.Decoder, b []byte) (*release.Side, error) {
 func Of(t *decode.Table, comments []string) (*release.Side, error) {
 	s := &release.Side{Table: t}
 	for _, comment := range comments {
-		text, is := strings.CutPrefix(comment, prefix)
+		facts, is := strings.CutPrefix(comment, prefix)
 		if !is {
 			continue
 		}
-		var f facts
-		if len(text) > mostFacts {
-			return nil, fmt.Errorf("decode reference: its facts have %d bytes, expected at most %d", len(text), mostFacts)
+		if len(facts) > mostFacts {
+			return nil, fmt.Errorf("decode reference: its facts have %d bytes, expected at most %d", len(facts), mostFacts)
 		}
-		if err := json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&f); err != nil {
-			if f.Form > form {
-				return nil, newer(f.Form)
+		first, facts, _ := strings.Cut(facts, "\n")
+		version, err := strconv.Atoi(first)
+		if err == nil && version > form {
+			return nil, newer(version)
+		}
+		for line := range strings.Lines(facts) {
+			if err == nil {
+				err = read(s, line)
 			}
+		}
+		if err == nil {
+			err = check(s)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("decode reference: its facts are damaged: %w", err)
 		}
-		if f.Form > form {
-			return nil, newer(f.Form)
-		}
-		if err := f.check(); err != nil {
-			return nil, fmt.Errorf("decode reference: its facts are damaged: %w", err)
-		}
-		s.Build, s.Windows, s.Spread = f.Build, f.Windows, f.Spread
-		s.Build = clipped(s.Build)
 		return s, nil
 	}
 	return s, nil
+}
+
+// read adds what a line of the facts says. A line that is not known is a later profguard's.
+func read(s *release.Side, line string) error {
+	key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	f := fields{rest: rest}
+	switch key {
+	case "modified":
+		s.Build.Modified = true
+	case "window":
+		w := release.Window{Samples: f.number(), CPU: f.number(), Elapsed: f.number()}
+		for f.err == nil && f.rest != "" {
+			if w.Work == nil {
+				w.Work = map[string]float64{}
+			}
+			name := f.text()
+			w.Work[name] = f.number()
+		}
+		s.Windows = append(s.Windows, w)
+	case "spread":
+		if s.Spread == nil {
+			s.Spread = map[string]float64{}
+		}
+		name := f.text()
+		s.Spread[name] = f.number()
+	default:
+		for _, text := range texts(&s.Build) {
+			if text.name == key {
+				*text.value = clipped(f.text())
+			}
+		}
+	}
+	if f.err != nil {
+		return fmt.Errorf("%.80q: %w", line, f.err)
+	}
+	return nil
+}
+
+// fields reads numbers and quoted texts with a space between them. After an error it reads zeros.
+type fields struct {
+	rest string
+	err  error
+}
+
+func (f *fields) text() (v string) {
+	quoted, err := strconv.QuotedPrefix(f.rest)
+	if err == nil {
+		f.rest = strings.TrimPrefix(f.rest[len(quoted):], " ")
+		v, err = strconv.Unquote(quoted)
+	}
+	f.err = cmp.Or(f.err, err)
+	return v
+}
+
+func (f *fields) number() float64 {
+	word, rest, _ := strings.Cut(f.rest, " ")
+	v, err := strconv.ParseFloat(word, 64)
+	f.rest, f.err = rest, cmp.Or(f.err, err)
+	return v
 }
 
 func newer(is int) error {
@@ -108,12 +192,12 @@ func newer(is int) error {
 const most = 1e15
 
 // check refuses numbers that no writer has.
-func (f *facts) check() error {
-	if len(f.Windows) > mostWindows {
-		return fmt.Errorf("found %d windows, expected at most %d", len(f.Windows), mostWindows)
+func check(s *release.Side) error {
+	if len(s.Windows) > mostWindows {
+		return fmt.Errorf("found %d windows, expected at most %d", len(s.Windows), mostWindows)
 	}
 	valid := func(x float64) bool { return x >= 0 && x <= most && !math.IsNaN(x) }
-	for i, w := range f.Windows {
+	for i, w := range s.Windows {
 		if !valid(w.Samples) || !valid(w.CPU) || !valid(w.Elapsed) {
 			return fmt.Errorf("window %d has %v samples, %v s of CPU, %v s: expected numbers from 0 on", i+1, w.Samples, w.CPU, w.Elapsed)
 		}
@@ -123,7 +207,7 @@ func (f *facts) check() error {
 			}
 		}
 	}
-	for name, phi := range f.Spread {
+	for name, phi := range s.Spread {
 		if !valid(phi) {
 			return fmt.Errorf("the spread of %.80q is %v: expected a number from 0 on", name, phi)
 		}
@@ -134,10 +218,5 @@ func (f *facts) check() error {
 // longest is the longest text of a build.
 const longest = 200
 
-// clipped is a build without texts that are too long for a line.
-func clipped(b release.Build) release.Build {
-	for _, text := range []*string{&b.Program, &b.Version, &b.Revision, &b.Go, &b.Arch, &b.Binary} {
-		*text = strings.ToValidUTF8((*text)[:min(len(*text), longest)], "")
-	}
-	return b
-}
+// clipped is a text of a build that is not too long for a line.
+func clipped(v string) string { return strings.ToValidUTF8(v[:min(len(v), longest)], "") }

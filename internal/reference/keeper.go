@@ -219,11 +219,7 @@ func (k *Keeper) write() {
 	if side == nil || k.sum.Windows() < leastWindows {
 		return
 	}
-	b, err := Encode(side, k.cfg.Now())
-	if err != nil {
-		k.problem = err
-		return
-	}
+	b := Encode(side, k.cfg.Now())
 	done := make(chan struct{})
 	k.writing = done
 	dir, build := k.cfg.Dir, k.build
@@ -371,9 +367,5 @@ func (k *Keeper) Normal() []byte {
 	if side == nil {
 		return nil
 	}
-	b, err := Encode(side, k.cfg.Now())
-	if err != nil {
-		return nil
-	}
-	return b
+	return Encode(side, k.cfg.Now())
 }

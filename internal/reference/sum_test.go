@@ -45,10 +45,7 @@ func TestSum(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := Encode(sum.Side(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := Encode(sum.Side(), time.Now())
 	got, err := Decode(new(decode.Decoder), b)
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +106,7 @@ func TestSumBounded(t *testing.T) {
 		}
 	}
 	used := heap() - before
-	b, err := Encode(sum.Side(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := Encode(sum.Side(), time.Now())
 	t.Logf("%d stacks, %d KB of memory, %d KB on disk", len(sum.Side().Table.Samples), used>>10, len(b)>>10)
 	if used > 1<<20 || len(b) > 200<<10 || len(sum.Side().Table.Samples) > mostStacks {
 		t.Error("it is too large")

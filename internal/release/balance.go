@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/profguard/profguard/internal/evidence"
@@ -23,9 +24,9 @@ func (c *Comparison) Lists() (more, less, moved []Function) {
 			less = append(less, f)
 		}
 	}
-	byAmount := func(a, b Function) int { return cmp.Compare(math.Abs(b.Points.Value), math.Abs(a.Points.Value)) }
-	slices.SortStableFunc(less, byAmount)
-	slices.SortStableFunc(moved, byAmount)
+	for _, list := range [][]Function{less, moved} {
+		sort.SliceStable(list, func(i, j int) bool { return math.Abs(list[i].Points.Value) > math.Abs(list[j].Points.Value) })
+	}
 	return more, less, moved
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
@@ -327,8 +328,9 @@ func (c *comparing) functions() {
 		}
 	}
 	order := c.named(list)
-	slices.SortStableFunc(list, func(a, b Function) int {
-		return cmp.Or(cmp.Compare(order[a.id], order[b.id]), -cmp.Compare(math.Abs(a.Points.Value), math.Abs(b.Points.Value)), cmp.Compare(a.Name, b.Name))
+	sort.SliceStable(list, func(i, j int) bool { // smaller than an instance of slices.SortStableFunc
+		a, b := &list[i], &list[j]
+		return cmp.Or(cmp.Compare(order[a.id], order[b.id]), -cmp.Compare(math.Abs(a.Points.Value), math.Abs(b.Points.Value)), cmp.Compare(a.Name, b.Name)) < 0
 	})
 	for i := range list {
 		f := &list[i]

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/profguard/profguard/internal/evidence"
 )
@@ -258,7 +259,10 @@ func (c *comparing) from(f *Function) (list []string) {
 			ids = append(ids, at)
 		}
 	}
-	slices.SortFunc(ids, func(a, b id) int { return cmp.Or(-cmp.Compare(lost[a], lost[b]), cmp.Compare(a, b)) })
+	sort.Slice(ids, func(i, j int) bool {
+		a, b := ids[i], ids[j]
+		return cmp.Or(-cmp.Compare(lost[a], lost[b]), cmp.Compare(a, b)) < 0
+	})
 	for _, at := range ids { // one that is as large is the likeliest
 		if ratio := min(lost[at], f.Points.Value) / max(lost[at], f.Points.Value); ratio > alike {
 			ids = []id{at}
