@@ -83,12 +83,6 @@ func (e Event) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// sentence is the sentence of a budget without its name.
-func sentence(b budget.Budget) string {
-	b.Name = ""
-	return b.String()
-}
-
 // attributes calls add with each value of the event, and with the names of the value in
 // OpenTelemetry and in the log. The name is "" where the value is left out: a log has lines that
 // people read, in which the message says most, and what to mend stands before what to accept.

@@ -126,7 +126,8 @@ func (c *Counter) Name(query int, key int32) string {
 // Key is the key of a query for a function or package, by its name, or -1 if it has never been
 // seen.
 func (c *Counter) Key(query int, name string) int32 {
-	key, known := int32(-1), false
+	var key int32
+	var known bool
 	switch c.queries[query].Unit {
 	case Package:
 		key, known = c.Names.packageIDs[name]

@@ -32,7 +32,7 @@ func TestPost(t *testing.T) {
 			w.Header().Set("Retry-After", "-7")
 			w.WriteHeader(503)
 		}, "503", false, 0},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 302) }, "302", false, 0},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, "302", false, 0},
 		"binary":   {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); w.Write([]byte{1, 2, 3}) }, "500 Internal Server Error", false, 0},
 		"half an answer": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
