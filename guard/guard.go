@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/loop"
@@ -50,6 +51,8 @@ type Guard struct {
 	budgets *roster // in force
 	status  Status  // all but Budgets
 	faults  faults
+	shown   bool          // there is a page
+	last    decode.Source // the last good window since then
 }
 
 // seams are the functions that tests replace.

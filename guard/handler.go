@@ -6,7 +6,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/web"
 )
 
@@ -30,6 +33,9 @@ import (
 //	/dumps/<id>/<file>      a file of a dump, for go tool pprof
 //	/profile?seconds=10     a CPU profile of the next seconds, 1 to 60, for go tool pprof
 //	/flame.json?seconds=10  the same as a tree, which the page draws
+//	/window.pb.gz           the last good window, and as a tree /window.flame.json
+//	/before.pb.gz           what the build before did, and this one now, for go tool pprof -diff_base;
+//	/now.pb.gz              their difference as a tree is /release.flame.json
 //
 // In status.json each field has its name in Go, in lower case with underscores: PausedUntil is
 // paused_until. Times are RFC 3339, durations nanoseconds, and values, bounds and limits are in
@@ -71,6 +77,9 @@ func (g *Guard) Handler() http.Handler {
 		g = &Guard{budgets: new(roster)}
 	}
 	g.pages.Do(func() {
+		g.mu.Lock()
+		g.shown = true
+		g.mu.Unlock()
 		hostname, _ := os.Hostname() // without it there is one allowed name less
 		g.page = web.New(web.Config{
 			Status:  func() any { return g.Status() },
@@ -81,8 +90,34 @@ func (g *Guard) Handler() http.Handler {
 			Capture: func(ctx context.Context, d time.Duration) (profiler.Window, error) {
 				return g.seams.Source.Capture(ctx, d)
 			}, Running: g.active,
+			Window: g.lastProfile, Releases: g.releases,
 			Panicked: func() { g.notePanic("page") },
 		})
 	})
 	return g.page
+}
+
+// lastProfile is the profile of the last good window since there is a page.
+func (g *Guard) lastProfile() decode.Source {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last
+}
+
+// releases lends the page what this build and the one before did.
+func (g *Guard) releases(ctx context.Context, use func(web.Pair)) bool {
+	if g.keeper == nil {
+		return false
+	}
+	return g.keeper.Pair(ctx, func(c *release.Comparison, before, now *release.Side) {
+		use(web.Pair{
+			Title: c.Now.Build.String() + " against " + c.Before.Build.String(), Now: now.Table, Before: before.Table, Scale: c.Scale.Value,
+			Encode: func(old bool) ([]byte, error) {
+				if old {
+					return reference.Encode(before, time.Now())
+				}
+				return reference.Encode(now, time.Now())
+			},
+		})
+	})
 }

@@ -97,6 +97,9 @@ func (g *Guard) measured(m *loop.Measurement) {
 		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: w.Outcome.String(), Reason: w.Reason, Early: m.Early, Samples: m.Samples, GC: s.GC}
 		if good {
 			g.status.Good = w.Start.Add(w.Elapsed)
+			if g.shown {
+				g.last = w.Source
+			}
 		}
 		if !good && was {
 			g.emit(Event{Name: EventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})

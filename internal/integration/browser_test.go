@@ -38,6 +38,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("many budgets", func(t *testing.T) { testManyBudgets(t, browser) })
 	t.Run("states", func(t *testing.T) { testStates(t, browser) })
 	t.Run("screenshot", func(t *testing.T) { testScreenshot(t, browser) })
+	t.Run("release", func(t *testing.T) { testRelease(t, browser) })
 	server, dump := pageServer(t)
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, server, dump) })
 	t.Run("flame graph", func(t *testing.T) { testFlameGraph(t, browser, server, dump) })

@@ -341,6 +341,24 @@ func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool)
 	return c, news
 }
 
+// Pair lends the two builds with their newest comparison, and reports whether there is one. use has to be
+// quick: windows wait for it.
+func (k *Keeper) Pair(ctx context.Context, use func(c *release.Comparison, before, now *release.Side)) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.collect()
+	now := k.sum.Side()
+	if k.before == nil || now == nil {
+		return false
+	}
+	c, _ := k.compare(ctx, release.Options{Per: k.unit()})
+	if c == nil || c.Why != "" {
+		return false
+	}
+	use(c, k.before, now)
+	return true
+}
+
 // The balance is told when its bounds are as narrow as that, or after an hour of windows.
 const narrow, anHour = 0.06, 60
 

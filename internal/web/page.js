@@ -1,5 +1,5 @@
 "use strict";
-// The page of profguard. It reads status.json, dumps.json and flame.json and draws
+// The page of profguard. It reads status.json, dumps.json and flame graphs and draws
 // them. All text goes through text nodes and attributes; nothing becomes HTML.
 
 const svgSpace = "http://www.w3.org/2000/svg";
@@ -139,6 +139,22 @@ function offenders(list, unit) {
   }));
 }
 
+// command shows one to copy.
+const command = text => el("p.accept", null, el("code", null, visible(text).join("")));
+
+// here is the address of a document beside the page. A shell gets it in quotes.
+const here = name => "'" + new URL(name, location.href).href.replace(/'/g, "%27") + "'";
+
+// usual is what a budget's value was before its alert: the median of the windows within the limit, those
+// before the first of the last ones that are not.
+function usual(b) {
+  const r = b.result, list = (b.history || []).filter(m => m.verdict !== "inconclusive");
+  let end = list.length;
+  while (end > 0 && (list[end - 1].verdict === "fail" || list[end - 1].value > r.limit)) end--;
+  const values = list.slice(Math.max(0, end - 20), end).filter(m => m.verdict !== "fail").map(m => m.value).sort((x, y) => x - y);
+  return values.length < 3 ? "" : `${amount(values[values.length >> 1], r.unit)} before (median of ${values.length} windows)`;
+}
+
 // sentence is a budget's without its name.
 const sentence = b => b.result.budget.startsWith(b.name + ": ") ? b.result.budget.slice(b.name.length + 2) : b.result.budget;
 
@@ -161,6 +177,7 @@ function budget(b, then) {
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
     b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join("")), ". For a while only: write “until” and a day behind its name, as in “until 2027-01-31”."),
+    (b.state === "firing" || b.state === "pending") && el("p.since", null, `${b.state} since `, time(b.since), usual(b) && "; " + usual(b)),
     el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)],
       b.dump_url && [" · exported to ", /^https?:\/\//.test(b.dump_url) ? el("a", {href: b.dump_url}, clean(b.dump_url)) : clean(b.dump_url)]));
@@ -177,17 +194,88 @@ function budgets(list) {
   return section("budgets", "Budgets", search, sorted.length ? sorted : el("p.dim", null, "none"));
 }
 
+// build writes which one it is.
+const build = b => clean([b?.version, b?.revision?.slice(0, 12), b?.go].filter(Boolean).join(" ")) || "unknown";
+
+// points writes a growth in points, with its bounds.
+const signed = v => (v < 0 ? "\u2212" : "+") + Math.abs(100 * v).toFixed(1);
+const points = f => [el("strong", null, signed(f.points)), dim(` (${signed(f.low)} to ${signed(f.high)})`)];
+
+// release shows what the running build costs, compared with the one before.
+function release(r) {
+  if (!r) return "";
+  const cost = v => amount(v, r.unit ? "seconds" : "ratio"), drawing = el("div", null);
+  const heads = ["change", "function", "#before", "#now", "#points", "line"];
+  const rows = (r.functions || []).map(f => [
+    cell(el("span.change.c-" + (/^[a-z]+$/.test(f.change) ? f.change : "same"), null, clean(f.change))),
+    cell(f.named ? el("strong", null, code(f.function)) : code(f.function), f.was && dim(" was ", code(f.was)), f.from?.length > 0 && dim(" from ", f.from.slice(0, 3).map(n => [code(n), " "]))),
+    number(f.before || f.change === "less" ? cost(f.before) : "new"), number(cost(f.now)), number(points(f)),
+    cell(f.file && el("span.file", {title: clean(f.file)}, clean(f.file.split("/").slice(-2).join("/")) + (f.line ? ":" + f.line : "")))]);
+  return section("release", "This build and the one before",
+    el("p.balance", null, clean(r.message)),
+    facts([["this build", build(r.now)], ["before", build(r.before)],
+      ["CPU per " + clean(r.unit), r.known ? [el("strong", null, signed(r.growth) + "%"), dim(` (${signed(r.low)}% to ${signed(r.high)}%)`)] : ""],
+      ["samples", `${r.samples}, ${r.samples_before} before`],
+      ["work", r.unit && `${Math.round(r.work || 0)}, ${Math.round(r.work_before || 0)} before`]]),
+    rows.length > 0 && [table("Functions of the two builds", heads, rows),
+      el("p.dim.small", null, (r.unit ? `Costs are CPU time per ${clean(r.unit)}. ` : "Costs are shares of CPU. ") + "Points are parts in a hundred of what everything cost before. Names in bold cost more for sure."),
+      el("p.tools", null, drawButton("difference", "Flame graph of the difference", drawing, "release.flame.json"), el("a", {href: "before.pb.gz"}, "before.pb.gz"), el("a", {href: "now.pb.gz"}, "now.pb.gz")),
+      command(`go tool pprof -http=: -normalize -diff_base ${here("before.pb.gz")} ${here("now.pb.gz")}`), drawing]);
+}
+
+// A page has one flame graph at a time: drawn is where.
+let drawn;
+function drawIn(drawing, ...what) {
+  if (drawn !== drawing) drawn?.replaceChildren();
+  drawn = drawing;
+  drawing.replaceChildren(...what);
+}
+
+// drawButton draws a flame graph when it is chosen.
+const drawButton = (id, text, drawing, url) => el("button", {id, click: async () => {
+  drawIn(drawing, el("p.dim", {role: "status"}, "Reading …"));
+  try {
+    drawIn(drawing, ...flameGraph(await read(url), []));
+  } catch (error) {
+    drawIn(drawing, el("p.warning", {role: "status"}, clean(error.message)));
+  }
+}}, text);
+
+// largest lists the functions with the largest own bodies, from a flame graph.
+function largest(f) {
+  const own = new Map(), all = new Map(); // by the number of the name
+  (f.parent || []).forEach((parent, i) => {
+    if (i === 0) return;
+    const n = f.name[i];
+    own.set(n, (own.get(n) || 0) + f.self[i]);
+    let outer = true;
+    for (let p = parent; outer && p > 0; p = f.parent[p]) outer = f.name[p] !== n;
+    if (outer) all.set(n, (all.get(n) || 0) + f.value[i]);
+  });
+  return [...own].sort((x, y) => y[1] - x[1]).slice(0, 10).filter(([, v]) => v > 0)
+    .map(([n, v]) => [cell(code(f.names[n])), number(amount(v / f.total, "ratio")), number(amount(all.get(n) / f.total, "ratio"))]);
+}
+
 function lastWindow(w) {
   if (!w || !w.outcome) return section("window", "Last window", el("p.dim", null, "none yet"));
-  return section("window", "Last window", facts([
+  const functions = el("div", null);
+  const e = section("window", "Last window", facts([
     ["outcome", el("span.verdict" + (w.outcome === "ok" ? ".v-pass" : ""), null, clean(w.outcome)), w.reason && " " + clean(w.reason)],
-    ["started", ago(w.start) + " ago, for " + amount(w.elapsed, "nanoseconds") + (w.early ? ", early: CPU jumped" : "")],
+    ["started", time(w.start), ", " + ago(w.start) + " ago, for " + amount(w.elapsed, "nanoseconds") + (w.early ? ", early: CPU jumped" : "")],
     ["samples", w.samples], ["CPU", amount(w.cores, "cores")], ["garbage collection", amount(w.gc, "ratio") + " of CPU"],
-    ["RSS", amount(w.rss, "bytes")], ["heap", amount(w.heap, "bytes")], ["goroutines", w.goroutines]]));
+    ["RSS", amount(w.rss, "bytes")], ["heap", amount(w.heap, "bytes")], ["goroutines", w.goroutines]]), functions);
+  read("window.flame.json").then(f => {
+    const rows = largest(f), drawing = el("div", null);
+    functions.replaceChildren(...rows.length ? [el("h3", {id: "largest"}, "Largest functions of the last good window"),
+      table("Largest functions", ["function", "#own body", "#with what it calls"], rows),
+      el("p.tools", null, drawButton("draw-window", "Flame graph", drawing, "window.flame.json"), el("a", {href: "window.pb.gz"}, "window.pb.gz")),
+      command(`go tool pprof -http=: ${here("window.pb.gz")}`), drawing] : []);
+  }).catch(error => functions.replaceChildren(el("p.dim", null, clean(error.message))));
+  return e;
 }
 
 const guard = s => section("guard", "The guard itself", facts([
-  ["build of the program", s.build && clean([s.build.version, s.build.revision, s.build.go].filter(Boolean).join(" "))],
+  ["build of the program", s.build && build(s.build)], ["started", s.started && time(s.started)],
   ["own cost", amount(s.cost_share, "ratio") + " of a core lately, " + amount(s.cpu, "nanoseconds") + " of CPU in all"],
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 
@@ -207,11 +295,11 @@ function live(s) {
   const draw = async e => {
     e.preventDefault();
     const n = e.target.elements.seconds.value;
-    drawing.replaceChildren(el("p.dim", {role: "status"}, `Profiling for ${n} seconds …`));
+    drawIn(drawing, el("p.dim", {role: "status"}, `Profiling for ${n} seconds …`));
     try {
-      drawing.replaceChildren(...flameGraph(await read("flame.json?seconds=" + encodeURIComponent(n)), marks));
+      drawIn(drawing, ...flameGraph(await read("flame.json?seconds=" + encodeURIComponent(n)), marks));
     } catch (error) {
-      drawing.replaceChildren(el("p.warning", {role: "status"}, clean(error.message)));
+      drawIn(drawing, el("p.warning", {role: "status"}, clean(error.message)));
     }
   };
   return section("live", "Live CPU profile",
@@ -238,12 +326,13 @@ async function overview() {
   const dumps = el("div", null);
   document.getElementById("top").replaceChildren(
     el("h1", null, "profguard ", el("span.program", null, clean(s.program))),
+    s.build && el("p.dim", null, "build " + build(s.build), s.started && [", started ", time(s.started)]),
     el("p", null, el("span.badge.s-" + s.state, null, s.state), s.reason && el("span.reason", null, " ", clean(s.reason)),
       s.paused_until && [" until ", time(s.paused_until)],
       s.started && dim(` started ${ago(s.started)} ago, as of `, time(new Date().toISOString()), nextWindow(s))),
-    el("nav", {"aria-label": "Pages"}, [["#budgets", "Budgets"], ["#window", "Last window"], ["#live", "Live profile"], ["#dumps", "Dumps"],
-      ["status.json", "status.json"], ["status.txt", "status as text"], ["budgets", "budgets as text"]].map(([href, text]) => [el("a", {href}, text), " "])));
-  document.getElementById("main").replaceChildren(budgets(list), lastWindow(s.window), guard(s), s.state === "stopped" ? "" : live(s), dumps);
+    el("nav", {"aria-label": "Pages"}, [["#budgets", "Budgets"], s.release && ["#release", "Builds"], ["#window", "Last window"], ["#live", "Live profile"], ["#dumps", "Dumps"],
+      ["status.json", "status.json"], ["status.txt", "status as text"], ["budgets", "budgets as text"]].filter(Boolean).map(([href, text]) => [el("a", {href}, text), " "])));
+  document.getElementById("main").replaceChildren(budgets(list), release(s.release), lastWindow(s.window), guard(s), s.state === "stopped" ? "" : live(s), dumps);
   try {
     dumps.replaceChildren(dumpTable(await read("dumps.json")));
   } catch (error) {
@@ -272,7 +361,8 @@ async function dumpPage(id) {
       ["alert", s.mark === "first" ? "the first dump of its alert" : s.mark === "worst" ? "the worst when it was taken" : ""],
       ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean(s.build)]], "dl.wide")),
     section("files", "Files", el("ul.files", null, [...files, id + ".json"].map(f => el("li", null, el("a", {href: `${id}/${f}`, download: true}, clean(f.slice(id.length + 1))),
-      f.endsWith(".pb.gz") && [" ", el("button.small", {click: () => draw(f)}, "flame graph")])))),
+      f.endsWith(".pb.gz") && [" ", el("button.small", {click: () => draw(f)}, "flame graph")]))),
+      files[0]?.endsWith(".pb.gz") && command("go tool pprof -http=: " + (files.includes(id + ".before.cpu.pb.gz") ? "-normalize -diff_base " + here(`${id}/${id}.before.cpu.pb.gz`) + " " : "") + here(`${id}/${files[0]}`))),
     drawing);
   if (files.length) await draw(files[0]);
 }
@@ -296,6 +386,9 @@ function short(name) {
   const plain = head.replace(/(\/v([2-9]|[1-9]\d+)|%2ev\d+)\./, ".");
   return plain.slice(plain.lastIndexOf("/") + 1) + name.slice(head.length);
 }
+
+// shade is the class of a frame of a difference.
+const shade = change => change ? (change > 0 ? "more" : "less") + Math.min(3, Math.abs(change)) : "same";
 
 // flameGraph draws a flame.json: what it adds up to, a search, the frames. marks are the
 // names of offenders.
@@ -339,8 +432,9 @@ function flameGraph(f, marks) {
 
   function frame(i, depth, left, width, outer) {
     const n = clean(name(i)), mark = marked.has(name(i)), self = f.self[i] ? `; in its own body ${amount(f.self[i], f.unit)}, ${share(f.self[i])}` : "";
-    const e = el("button.frame." + (i ? colour(name(i), f.module) : "all") + (mark ? ".mark" : "") + (outer ? ".outer" : ""),
-      {title: `${n}\n${amount(f.value[i], f.unit)}, ${share(f.value[i])}${self}${mark ? "\noffender" : ""}`, tabindex: -1, "data-frame": i, click: () => show(i)},
+    const was = f.change ? `\n${amount(f.before[i], f.unit)} before for the same work, ${f.change[i] ? f.change[i] > 0 ? "more" : "less" : "which may be the same"}` : "";
+    const e = el("button.frame." + (f.change ? shade(f.change[i]) : i ? colour(name(i), f.module) : "all") + (mark ? ".mark" : "") + (outer ? ".outer" : ""),
+      {title: `${n}\n${amount(f.value[i], f.unit)}, ${share(f.value[i])}${self}${was}${mark ? "\noffender" : ""}`, tabindex: -1, "data-frame": i, click: () => show(i)},
       width * innerWidth > 25 && clean(short(name(i)))); // three letters
     e.style.top = depth * rowHeight + "px";
     e.style.left = 100 * left + "%";
@@ -372,10 +466,12 @@ function flameGraph(f, marks) {
     to.focus();
   });
   show(0);
-  return [section("flame", "Flame graph", warning,
-    el("p.dim", null, amount(f.total, f.unit) + " in all. Each frame is as wide as what it and all that it calls is worth; choose one to zoom in. ",
+  const keys = f.change ? [["more3", "more than twice"], ["more1", "more"], ["same", "not surely different"], ["less1", "less"], ["less3", "less than half"]]
+    .map(([c, text]) => [el("span.key." + c, null, text), " "]) : [
       el("span.key.own", null, "own code"), " ", el("span.key.rt", null, "runtime"), " ", el("span.key.k2", null, "other packages"), " ",
-      marked.size > 0 && el("span.key.mark", null, "offender")),
+      marked.size > 0 && el("span.key.mark", null, "offender")];
+  return [section("flame", f.title ? "Flame graph: " + clean(f.title) : "Flame graph", warning,
+    el("p.dim", null, amount(f.total, f.unit) + " in all. Each frame is as wide as what it and all that it calls is worth" + (f.change ? " now; its colour says what that was before, for the same work" : "") + "; choose one to zoom in. ", keys),
     f.cut && el("p.dim", null, "Some stacks are deeper than is drawn."),
     el("p.tools", null, el("label.search", null, "Find ", el("input", {type: "search", id: "find-frame", input: e => { wanted = e.target.value.toLowerCase(); search(); }})), " ", back, found),
     frames)];

@@ -72,6 +72,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
 	case name == "profile", name == "flame.json":
 		h.profile(w, r, name == "flame.json")
+	case name == "release.flame.json", name == "before.pb.gz", name == "now.pb.gz":
+		h.release(w, r, name)
+	case name == "window.flame.json", name == "window.pb.gz":
+		h.lastWindow(w, r, name == "window.flame.json")
 	case isDump && len(parts) == 2:
 		h.dumpPage(w, r, parts[1])
 	case isDump && len(parts) == 3:

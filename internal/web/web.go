@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
@@ -48,6 +49,11 @@ type Config struct {
 	// there is none.
 	Capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
 	Running context.Context
+
+	// Window is the profile of the last good window, empty before the first one.
+	Window func() decode.Source
+	// Releases lends what the running build and the one before did, and reports whether there are both.
+	Releases func(ctx context.Context, use func(Pair)) bool
 
 	Module   string // the program's; its functions have a colour of their own
 	Hostname string // a name of this machine that requests may use
