@@ -275,7 +275,7 @@ function lastWindow(w) {
 }
 
 const guard = s => section("guard", "The guard itself", facts([
-  ["build of the program", s.build && build(s.build)], ["started", s.started && time(s.started)],
+  ["build of the program", s.build && build(s.build)],
   ["own cost", amount(s.cost_share, "ratio") + " of a core lately, " + amount(s.cpu, "nanoseconds") + " of CPU in all"],
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 
@@ -326,7 +326,7 @@ async function overview() {
   const dumps = el("div", null);
   document.getElementById("top").replaceChildren(
     el("h1", null, "profguard ", el("span.program", null, clean(s.program))),
-    s.build && el("p.dim", null, "build " + build(s.build), s.started && [", started ", time(s.started)]),
+    s.build ? el("p.dim", null, "build " + build(s.build), s.started && [", started ", time(s.started)]) : "",
     el("p", null, el("span.badge.s-" + s.state, null, s.state), s.reason && el("span.reason", null, " ", clean(s.reason)),
       s.paused_until && [" until ", time(s.paused_until)],
       s.started && dim(` started ${ago(s.started)} ago, as of `, time(new Date().toISOString()), nextWindow(s))),
