@@ -112,7 +112,7 @@ func (g *Guard) releases(ctx context.Context, use func(web.Pair)) bool {
 	return g.keeper.Pair(ctx, func(c *release.Comparison, before, now *release.Side) {
 		use(web.Pair{
 			Title: c.Now.Build.String() + " against " + c.Before.Build.String(), Now: now.Table, Before: before.Table, Scale: c.Scale.Value,
-			Encode: func(old bool) ([]byte, error) {
+			Encode: func(old bool) []byte {
 				if old {
 					return reference.Encode(before, time.Now())
 				}

@@ -17,7 +17,7 @@ type Pair struct {
 	// Scale is what everything costs now in parts of what it cost before.
 	Scale float64
 	// Encode writes the profile of one of them.
-	Encode func(before bool) ([]byte, error)
+	Encode func(before bool) []byte
 }
 
 // newDifference is the flame graph of the profile now, in which each frame has what it was worth before,
@@ -108,14 +108,13 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request, name string) {
 	h.heavy.use(w, busyHeavy, func(release func()) {
 		var f flame
 		var data []byte
-		var err error
 		var known bool
 		if h.Releases != nil {
 			known = h.Releases(r.Context(), func(p Pair) {
 				if name == "release.flame.json" {
 					f = newDifference(p, h.Module)
 				} else {
-					data, err = p.Encode(name == "before.pb.gz")
+					data = p.Encode(name == "before.pb.gz")
 				}
 			})
 		}
@@ -124,8 +123,6 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request, name string) {
 			sendJSON(w, r, flame{Warning: noPair}, release)
 		case !known:
 			refuse(w, http.StatusNotFound, noPair)
-		case err != nil:
-			refuse(w, http.StatusInternalServerError, err.Error())
 		case data != nil:
 			w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 			send(w, r, "application/octet-stream", bytes.NewReader(data), release)
