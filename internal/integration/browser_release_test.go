@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -70,37 +71,39 @@ func testRelease(t *testing.T, browser context.Context) {
 		scheme        string
 		width, height int64
 	}{{"light", 1280, 900}, {"dark", 1280, 900}, {"light", 390, 844}, {"dark", 390, 844}} {
-		v := openTab(t, browser, server.URL)
-		tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}})
-		v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+"/"),
-			chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")), chromedp.WaitVisible(chromedp.CSS("#largest")))
-		text := get(t, v, chromedp.Evaluate[string](`document.querySelector("main").textContent`))
-		for _, want := range []string{
-			s.Release.Message, "v1.41.3 def5678abc go1.27.4", "regexp.MustCompile", "+27.9 (+24.0 to +31.0)", "238 µs", "shop/checkout.go:39", "was example.com/shop.total",
-			"go tool pprof -http=: -normalize -diff_base '" + server.URL + "/before.pb.gz' '" + server.URL + "/now.pb.gz'",
-			"go tool pprof -http=: '" + server.URL + "/window.pb.gz'", "firing since 2", "9.0% before (median of 8 windows)", "strings.Index",
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s, %d pixels wide: the page has no %q", screen.scheme, screen.width, want)
+		t.Run(fmt.Sprintf("%s-%d", screen.scheme, screen.width), func(t *testing.T) {
+			v := openTab(t, browser, server.URL)
+			tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}})
+			v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+"/"),
+				chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")), chromedp.WaitVisible(chromedp.CSS("#largest")))
+			text := get(t, v, chromedp.Evaluate[string](`document.querySelector("main").textContent`))
+			for _, want := range []string{
+				s.Release.Message, "v1.41.3 def5678abc go1.27.4", "regexp.MustCompile", "+27.9 (+24.0 to +31.0)", "238 µs", "shop/checkout.go:39", "was example.com/shop.total",
+				"go tool pprof -http=: -normalize -diff_base '" + server.URL + "/before.pb.gz' '" + server.URL + "/now.pb.gz'",
+				"go tool pprof -http=: '" + server.URL + "/window.pb.gz'", "firing since 2", "9.0% before (median of 8 windows)", "strings.Index",
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s, %d pixels wide: the page has no %q", screen.scheme, screen.width, want)
+				}
 			}
-		}
-		v.do(t, chromedp.Click(chromedp.CSS("#difference")), chromedp.WaitVisible(chromedp.CSS(".frame.more3")), chromedp.WaitVisible(chromedp.CSS(".frame.less3")))
-		type shade struct{ Name, Class, Colour string }
-		for _, f := range get(t, v, chromedp.Evaluate[[]shade](`[...document.querySelectorAll(".frame")].map(e => ({Name: e.title.split("\n")[0], Class: e.className, Colour: getComputedStyle(e).backgroundColor}))`)) {
-			want := map[string]string{"regexp.MustCompile": "more3", "regexp.compile": "more3", "strings.Index": "less3", "example.com/shop.search": "less3", "encoding/json.Marshal": "same", "runtime.gcBgMarkWorker": "same"}[f.Name]
-			if want != "" && !strings.Contains(f.Class, want) || f.Colour == "rgba(0, 0, 0, 0)" {
-				t.Errorf("%s: %s has the class %q and the colour %s, want %s", screen.scheme, f.Name, f.Class, f.Colour, want)
+			v.do(t, chromedp.Click(chromedp.CSS("#difference")), chromedp.WaitVisible(chromedp.CSS(".frame.more3")), chromedp.WaitVisible(chromedp.CSS(".frame.less3")))
+			type shade struct{ Name, Class, Colour string }
+			for _, f := range get(t, v, chromedp.Evaluate[[]shade](`[...document.querySelectorAll(".frame")].map(e => ({Name: e.title.split("\n")[0], Class: e.className, Colour: getComputedStyle(e).backgroundColor}))`)) {
+				want := map[string]string{"regexp.MustCompile": "more3", "regexp.compile": "more3", "strings.Index": "less3", "example.com/shop.search": "less3", "encoding/json.Marshal": "same", "runtime.gcBgMarkWorker": "same"}[f.Name]
+				if want != "" && !strings.Contains(f.Class, want) || f.Colour == "rgba(0, 0, 0, 0)" {
+					t.Errorf("%s: %s has the class %q and the colour %s, want %s", screen.scheme, f.Name, f.Class, f.Colour, want)
+				}
 			}
-		}
-		facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
-		shoot(t, v)
-		facts.check(t, screen.scheme, true)
-		// Another flame graph takes the place of the first.
-		v.do(t, chromedp.Click(chromedp.CSS("#draw-window")), chromedp.WaitVisible(chromedp.CSS(".frame.own")))
-		if n := get(t, v, chromedp.Evaluate[int](`document.querySelectorAll(".flame").length`)); n != 1 {
-			t.Errorf("there are %d flame graphs, want one at a time", n)
-		}
-		v.check(t)
+			facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
+			shoot(t, v)
+			facts.check(t, screen.scheme, true)
+			// Another flame graph takes the place of the first.
+			v.do(t, chromedp.Click(chromedp.CSS("#draw-window")), chromedp.WaitVisible(chromedp.CSS(".frame.own")))
+			if n := get(t, v, chromedp.Evaluate[int](`document.querySelectorAll(".flame").length`)); n != 1 {
+				t.Errorf("there are %d flame graphs, want one at a time", n)
+			}
+			v.check(t)
+		})
 	}
 }
