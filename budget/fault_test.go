@@ -75,7 +75,7 @@ func TestFault_41_BaselineOfAnotherUnit(t *testing.T) {
 		{"heap", Facts{Baseline: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}, "another kind of profile: heap"},
 		{"goroutines", Facts{Baseline: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}, "another kind of profile: goroutine"},
 		{"another period", Facts{Baseline: slower}, "period 100000000"},
-		{"none", Facts{}, "there is no baseline"},
+		{"none", Facts{}, "nothing to compare with"},
 	} {
 		r := judged(t, Must("main.work grows below 20 points"), p, test.baseline)[0]
 		if test.reason == "" && r.Verdict != Pass {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
@@ -36,7 +37,21 @@ func (r released) window(m *measurement) Finding {
 	case r.byBuilds(m):
 		return r.compared(m)
 	}
-	return r.growth.window(m)
+	f := r.growth.window(m)
+	if f.Verdict != evidence.Fail || r.Class != Each {
+		return f
+	}
+	// Where one function got cheaper, the shares of all others grow. With enough samples, that is told apart.
+	if of := r.compared(m); of.Verdict != evidence.Fail && !tooFewToCompare(of) {
+		return of
+	}
+	return f
+}
+
+// tooFewToCompare reports whether the samples are too few to correct shares for what else has changed.
+func tooFewToCompare(f Finding) bool {
+	_, none := f.Reason.(NoRelease)
+	return none
 }
 
 func (r released) follow(rec *record, m *measurement, f Finding) Finding {
