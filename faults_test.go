@@ -128,6 +128,7 @@ var faults = []struct{ fault, folder, test string }{
 	137: {"counters of work reset between windows", "internal/reference", "TestFault_137_CountersReset"},
 	138: {"a release that runs for less than a minute", "internal/reference", "TestFault_138_ShortRelease"},
 	139: {"SetBudgets between two windows of a release", "guard", "TestFault_139_SetBudgetsInBetween"},
+	140: {"a process ends while it writes its reference", "internal/reference", "TestFault_140_StoppedWhileWriting"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

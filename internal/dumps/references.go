@@ -139,11 +139,76 @@ func (r *References) write(name string, b []byte) error {
 	if err = fill(f, b); err == nil {
 		err = r.disk.rename(temp, name)
 	}
+	if _, there := r.disk.lstat(name); errors.Is(err, fs.ErrNotExist) && there == nil {
+		return nil // another process has adopted it
+	}
 	if err != nil {
 		r.disk.remove(temp)
 		return err
 	}
 	return r.disk.sync(".")
+}
+
+// Adopt gives the files that writers have filled, and not renamed before they ended, the name that
+// they were for, unless a newer one has it. valid says whether a file is whole: one of a writer that
+// still runs is not, and stays, or is, and its writer finds it renamed.
+func (r *References) Adopt(prefix string, valid func(name string, b []byte) bool) error {
+	if err := r.disk.open(); err != nil {
+		return fmt.Errorf("adopt references: %w", err)
+	}
+	names, err := r.disk.list(".")
+	if err != nil {
+		return fmt.Errorf("adopt references: %w", err)
+	}
+	var errs []error
+	for _, temp := range names {
+		name, is := unfinished(temp)
+		if !is || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if err := r.adopt(temp, name, valid); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process was faster
+			errs = append(errs, fmt.Errorf("adopt reference %s: %w", temp, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *References) adopt(temp, name string, valid func(name string, b []byte) bool) error {
+	info, err := r.disk.lstat(temp)
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	has, err := r.disk.lstat(name)
+	if err == nil && !info.ModTime().After(has.ModTime()) {
+		return nil // tidy removes it
+	}
+	b, err := r.Read(temp)
+	switch {
+	case err != nil:
+		return err
+	case !valid(name, b):
+		return nil // so does it here, when no writer can be at it any more
+	}
+	// The time stays: List goes by it. The writer may have ended before the file was on the disk.
+	f, err := r.disk.read(temp)
+	if err != nil {
+		return err
+	}
+	f.Sync() // not everywhere is that for files opened to read; the next reader checks what it reads
+	if err := errors.Join(f.Close(), r.disk.rename(temp, name)); err != nil {
+		return err
+	}
+	return r.disk.sync(".")
+}
+
+// unfinished reports whether a name is that of an unfinished file, and returns the one that it is for.
+func unfinished(temp string) (name string, is bool) {
+	body, is := strings.CutSuffix(temp, tempExt)
+	at := strings.LastIndexByte(body, '.')
+	if !is || at < 0 || !IsReferenceName(body[:at]) {
+		return "", false
+	}
+	return body[:at], true
 }
 
 // tidy removes what is too much. Other files of the folder stay.
@@ -161,8 +226,7 @@ func (r *References) tidy(own, prefix string, keep int) error {
 	}
 	names, err := r.disk.list(".")
 	for _, name := range names {
-		body, temp := strings.CutSuffix(name, tempExt)
-		if at := strings.LastIndexByte(body, '.'); !temp || at < 0 || !IsReferenceName(body[:at]) {
+		if _, is := unfinished(name); !is {
 			continue
 		}
 		if info, err := r.disk.lstat(name); err == nil && info.Mode().IsRegular() && r.now().Sub(info.ModTime()) > staleTemp {

@@ -122,6 +122,43 @@ func TestFault_132_ReferenceByTwo(t *testing.T) {
 	}
 }
 
+// TestFault_132_AdoptedMeanwhile: a process that begins may adopt what another one still writes. Either
+// way the file has its name, whole, and neither says that it has failed.
+func TestFault_132_AdoptedMeanwhile(t *testing.T) {
+	dir := newDir(t)
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		defer close(done)
+		r := openRefs(t, dir, nil)
+		for range 100 {
+			if err := r.Write("shop-v1.pb.gz", gz(100), "shop-", 5); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 2 {
+		wg.Go(func() {
+			r := openRefs(t, dir, nil)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := r.Adopt("shop-", func(_ string, b []byte) bool { return bytes.Equal(b, gz(100)) }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	left, err := os.ReadDir(filepath.Join(dir, referencesName))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
 // TestFault_133_ReferenceOnAFullDisk: whatever call fails, the reference from before stays whole, and
 // nothing else is left.
 func TestFault_133_ReferenceOnAFullDisk(t *testing.T) {

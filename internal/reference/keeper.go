@@ -33,7 +33,9 @@ type Keeper struct {
 	problem  error // the last one with files
 	looks    map[string]*look
 	balanced bool
-	written  time.Time
+	windows  int           // of this process
+	written  time.Time     // the last time, or the time of the first window
+	early    bool          // it was written since
 	writing  chan struct{} // not nil while a file is written; closed at the end
 }
 
@@ -63,8 +65,12 @@ type look struct {
 }
 
 const (
-	// writeEvery is how often the reference is written.
-	writeEvery = time.Hour
+	// The reference is first written after firstWindows or firstWrite, and then each writeEvery: at
+	// Stop a busy machine may have no time for it, and what was lost then is some minutes. Writing
+	// takes 5 to 30 ms of CPU.
+	firstWindows = 10
+	firstWrite   = 5 * time.Minute
+	writeEvery   = 10 * time.Minute
 	// builds is how many builds of a program are kept.
 	builds = 5
 	// leastWindows is how many windows make a reference. A build that ran for less, as in a crash
@@ -101,9 +107,11 @@ func (k *Keeper) Window(ctx context.Context, t *decode.Table, w release.Window) 
 	if k.written.IsZero() {
 		k.written = now
 	}
-	if k.keeps() && k.known && now.Sub(k.written) >= writeEvery {
-		k.written = now
-		k.write()
+	k.windows++
+	since := now.Sub(k.written)
+	due := since >= writeEvery || !k.early && (k.windows >= firstWindows || since >= firstWrite)
+	if due && k.keeps() && k.known && k.write() {
+		k.written, k.early = now, true
 	}
 	err := k.problem
 	k.problem = nil
@@ -156,11 +164,16 @@ func load(dir string, build release.Build) (before, own *release.Side, err error
 		return nil, nil, err
 	}
 	defer folder.Close()
+	// A process that was stopped may not have had the time to finish its last write.
+	adopted := folder.Adopt(prefixOf(build), func(name string, b []byte) bool {
+		side, err := Decode(new(decode.Decoder), b)
+		return err == nil && nameOf(side.Build) == name && len(side.Windows) > 0
+	})
 	files, err := folder.List(prefixOf(build))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(adopted, err)
 	}
-	var errs []error
+	errs := []error{adopted}
 	for _, f := range files {
 		isOwn := f.Name == nameOf(build)
 		if before != nil && !isOwn || own != nil && isOwn {
@@ -206,18 +219,19 @@ func nameOf(b release.Build) string {
 	return name + b.Binary + ".pb.gz"
 }
 
-// write writes the reference, if it is large enough, unless the last write still hangs.
-func (k *Keeper) write() {
+// write begins to write the reference, if it is large enough, unless the last write still hangs. It
+// reports whether it has.
+func (k *Keeper) write() bool {
 	if k.writing != nil {
 		select {
 		case <-k.writing:
 		default:
-			return
+			return false
 		}
 	}
 	side := k.sum.Side()
 	if side == nil || k.sum.Windows() < leastWindows {
-		return
+		return false
 	}
 	b := Encode(side, k.cfg.Now())
 	done := make(chan struct{})
@@ -236,15 +250,24 @@ func (k *Keeper) write() {
 			k.mu.Unlock()
 		}
 	}()
+	return true
 }
 
 // Stop writes the reference a last time, as far as the disk lets it until the context ends.
 func (k *Keeper) Stop(ctx context.Context) {
+	k.rest(ctx)
 	k.mu.Lock()
 	k.collectUntil(ctx)
 	if k.keeps() && k.known {
 		k.write()
 	}
+	k.mu.Unlock()
+	k.rest(ctx)
+}
+
+// rest waits for the end of a write.
+func (k *Keeper) rest(ctx context.Context) {
+	k.mu.Lock()
 	writing := k.writing
 	k.mu.Unlock()
 	if writing != nil {

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ func begin(t *testing.T, dir string, b release.Build, change func(*Config)) *run
 		change(&cfg)
 	}
 	r.Keeper = NewKeeper(cfg)
+	t.Cleanup(func() { r.rest(context.Background()) }) // before its folder is removed
 	return r
 }
 
@@ -220,21 +222,135 @@ func TestFault_138_ShortRelease(t *testing.T) {
 	}
 }
 
-// TestHourly: the reference is written every hour.
-func TestHourly(t *testing.T) {
+// TestWritten: the reference is written early, and then every ten minutes.
+func TestWritten(t *testing.T) {
 	dir := newDir(t)
 	r := begin(t, dir, build("v1"), nil)
-	r.windows(59, 0)
-	if len(files(t, dir)) != 0 {
-		t.Errorf("%v", files(t, dir))
+	samples := func() int64 {
+		r.rest(t.Context())
+		if len(files(t, dir)) == 0 {
+			return 0
+		}
+		_, own, err := load(dir, build("v1"))
+		if err != nil || own == nil {
+			t.Fatal(own, err)
+		}
+		return own.Table.Count()
 	}
-	r.windows(3, 0)
-	r.mu.Lock()
-	writing := r.writing
-	r.mu.Unlock()
-	<-writing
-	if len(files(t, dir)) != 1 {
-		t.Errorf("%v", files(t, dir))
+	for i, step := range []struct{ windows, want int }{{5, 0}, {1, 6}, {9, 6}, {1, 16}, {9, 16}, {1, 26}} {
+		r.windows(step.windows, 0)
+		if got := samples(); got != int64(step.want)*40 {
+			t.Errorf("step %d: %d samples are written, want those of %d windows", i, got, step.want)
+		}
+	}
+	// Windows that come quickly make a reference before the five minutes have passed.
+	quick := begin(t, dir, build("v2"), nil)
+	for i := range firstWindows {
+		if quick.writing != nil {
+			t.Errorf("it is written after %d windows", i)
+		}
+		quick.now = quick.now.Add(-50 * time.Second)
+		quick.windows(1, 0)
+	}
+	if quick.writing == nil {
+		t.Fatal("it is not written after the first windows")
+	}
+}
+
+// unfinished makes the references of a process what they are if it ends before they have their names, and
+// returns the file.
+func unfinished(t *testing.T, dir string, b release.Build) string {
+	t.Helper()
+	temp := filepath.Join(dir, "references", nameOf(b)+".0123456789abcdef.tmp")
+	if err := os.Rename(filepath.Join(dir, "references", nameOf(b)), temp); err != nil {
+		t.Fatal(err)
+	}
+	return temp
+}
+
+// TestFault_140_StoppedWhileWriting: a release that ended before its file had its name is what the next
+// one is compared with, and one that ended in the middle of the file is not.
+func TestFault_140_StoppedWhileWriting(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		dir := newDir(t)
+		for version, audit := range map[string]int{"v1": 0, "v2": 30} {
+			r := begin(t, dir, build(version), nil)
+			r.windows(10, audit)
+			r.Stop(t.Context())
+		}
+		old := time.Now().Add(-24 * time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, "references", nameOf(build("v1"))), old, old); err != nil {
+			t.Fatal(err)
+		}
+		temp, want := unfinished(t, dir, build("v2")), "v2"
+		if cut { // the clean twin
+			info, err := os.Stat(temp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(temp, info.Size()-1); err != nil {
+				t.Fatal(err)
+			}
+			want = "v1"
+		}
+		r := begin(t, dir, build("v3"), nil)
+		r.windows(10, 30)
+		c, why := r.compare()
+		if why != "" || c.Before.Build.Version != want {
+			t.Fatalf("cut %v: compared with %+v, want %s; %s", cut, c, want, why)
+		}
+		if grown := len(c.Functions) > 0 && c.Functions[0].Named; grown != cut {
+			t.Errorf("cut %v: %+v", cut, c.Functions)
+		}
+		r.Stop(t.Context())
+		_, err := os.Stat(temp)
+		if left := err == nil; left != cut {
+			t.Errorf("cut %v: the file is left: %v", cut, left)
+		}
+	}
+}
+
+// TestFault_140_OlderUnfinished: an old file that was left does not replace a newer one of its build, nor
+// become newer than those of later builds.
+func TestFault_140_OlderUnfinished(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		dir := newDir(t)
+		run := func(version string, windows int, ago time.Duration) {
+			r := begin(t, dir, build(version), nil)
+			r.windows(windows, 0)
+			r.Stop(t.Context())
+			at := time.Now().Add(-ago)
+			if err := os.Chtimes(filepath.Join(dir, "references", nameOf(build(version))), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run("v1", 10, 3*time.Minute)
+		temp := unfinished(t, dir, build("v1"))
+		kept := temp + ".kept" // out of the way of the builds that follow
+		if err := os.Rename(temp, kept); err != nil {
+			t.Fatal(err)
+		}
+		run("v2", 10, time.Minute)
+		if again {
+			run("v1", 20, 2*time.Minute)
+		}
+		if err := os.Rename(kept, temp); err != nil {
+			t.Fatal(err)
+		}
+		before, own, err := load(dir, build("v1"))
+		if err != nil || own == nil || before == nil || before.Build.Version != "v2" {
+			t.Fatalf("%+v, %+v, %v", before, own, err)
+		}
+		want := 10
+		if again {
+			want = 20
+		}
+		if got := own.Table.Count(); got != int64(want)*40 {
+			t.Errorf("again %v: the build has %d samples, want those of %d windows", again, got, want)
+		}
+		if before, _, err := load(dir, build("v3")); err != nil || before == nil || before.Build.Version != "v2" {
+			t.Errorf("again %v: v3 is compared with %+v, want v2; %v", again, before, err)
+		}
 	}
 }
 
