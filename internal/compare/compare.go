@@ -253,6 +253,9 @@ func (m *comparison) build(ctx context.Context) error {
 			return fmt.Errorf("base: %w", err)
 		}
 	}
+	if now, before, err = m.wanted(now, before); err != nil {
+		return err
+	}
 	old := map[string]*binary.Package{}
 	for i := range before {
 		if before[i].Err == nil {

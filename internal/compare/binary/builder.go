@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -127,21 +128,24 @@ func (b *Builder) Packages(ctx context.Context, patterns []string) ([]Package, e
 		if p.Error != nil {
 			found.Err = errors.New(p.Error.Err)
 		}
-		if found.has("func Benchmark") || found.Err != nil {
+		if len(found.Benchmarks()) > 0 || found.Err != nil {
 			list = append(list, found)
 		}
 	}
 }
 
-// has reports whether a test file of the package has the text.
-func (p *Package) has(text string) bool {
+// Benchmarks are the names of the package's benchmarks.
+func (p *Package) Benchmarks() (list []string) {
 	for _, name := range p.Files {
-		if content, err := os.ReadFile(name); err == nil && bytes.Contains(content, []byte(text)) {
-			return true
+		content, _ := os.ReadFile(name) // one that cannot be read has none
+		for _, found := range benchmark.FindAllSubmatch(content, -1) {
+			list = append(list, string(found[1]))
 		}
 	}
-	return false
+	return list
 }
+
+var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 
 // Build compiles and links the test binary of a package, and returns its path. Paths are trimmed,
 // so that the two sides do not differ by the folders that they stand in.
