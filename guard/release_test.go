@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -131,10 +133,21 @@ func TestReleases(t *testing.T) {
 		})
 
 		// The reference of the expensive one is the newest now; the next is compared with it, and is cheaper.
-		w = deploy(t, dir, deployment{version: "v1.1.1", windows: 65, rename: strings.NewReplacer("main.valid", "main.isValid", "main.(*Shop).search", "main.(*Search).ServeHTTP")}, growth, nil)
+		var lines bytes.Buffer
+		growth.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+		w = deploy(t, dir, deployment{version: "v1.1.1", windows: 65, rename: strings.NewReplacer("main.valid", "main.isValid", "main.(*Shop).search", "main.(*Search).ServeHTTP")}, growth, func(g *Guard, _ *world) {
+			time.Sleep(65 * time.Minute)
+			synctest.Wait()
+			if got := g.Status().text(); !strings.Contains(got, "\nrelease: v1.1.1 (abcdef0) costs ") {
+				t.Errorf("status.txt does not say what the release costs:\n%s", got)
+			}
+		})
 		e := named(w.events, EventRelease)
 		if len(e) != 1 || len(named(w.events, EventFiring)) > 0 || !strings.Contains(e[0].Message, "% less CPU per request than v1.1.0") || !strings.Contains(e[0].Message, "less: main.audit") {
 			t.Errorf("a refactored and cheaper build: %+v", w.events)
+		}
+		if got := lines.String(); strings.Count(got, "event=profguard.release.compared") != 1 || !strings.Contains(got, `level=INFO msg="v1.1.1 (abcdef0) costs `) {
+			t.Errorf("not one line of the log says what the release costs:\n%s", got)
 		}
 		files, err := os.ReadDir(filepath.Join(dir, "references"))
 		if err != nil || len(files) != 4 {

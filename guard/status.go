@@ -180,10 +180,13 @@ func newStatus(now time.Time, dumping bool) Status {
 	return s
 }
 
-// text is the status in words: of each budget its state and its last result.
+// text is the status in words: what the release changed, and of each budget its state and its last result.
 func (s Status) text() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, strings.TrimSpace("guard: "+string(s.State)+" "+s.Reason))
+	if s.Release != nil {
+		fmt.Fprintln(&b, "release: "+s.Release.Message)
+	}
 	for i := range s.Budgets {
 		of := &s.Budgets[i]
 		fmt.Fprintf(&b, "\n%s: %s\n", of.State, of.Result)
