@@ -93,6 +93,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
 		facts.Baseline, bases = in.table, []*input{in}
+		facts.BaselineWork = knownWork(in.table, facts.BaselineWork)
 	}
 	list, err := s.inputs(ctx, args, set, facts)
 	if err != nil {
@@ -145,6 +146,9 @@ func (s *source) inputs(ctx context.Context, args []string, set budget.Set, fact
 		return nil, err
 	}
 	in.facts = facts
+	if len(args) == 1 { // of several, nothing says how much work was done in all
+		in.facts.Work = knownWork(in.table, facts.Work)
+	}
 	in.facts.Kind = cmp.Or(facts.Kind, in.kind)
 	return []*input{in}, nil
 }

@@ -46,11 +46,11 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, err
 		}
 	}
-	before, was, err := s.side(ctx, args[0], baseWork, facts.Module)
+	before, was, err := s.side(ctx, args[0], "-base-work", baseWork, facts.Module)
 	if err != nil {
 		return exitMisuse, err
 	}
-	now, is, err := s.side(ctx, args[1], work, facts.Module)
+	now, is, err := s.side(ctx, args[1], "-work", work, facts.Module)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -75,7 +75,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 }
 
 // side is one of the two, with the work that was done in it, and what its profile is.
-func (s *source) side(ctx context.Context, arg string, work map[string]float64, module string) (*release.Side, described, error) {
+func (s *source) side(ctx context.Context, arg, option string, work map[string]float64, module string) (*release.Side, described, error) {
 	path := arg
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
 		list, err := references(arg)
@@ -93,6 +93,12 @@ func (s *source) side(ctx context.Context, arg string, work map[string]float64, 
 		return nil, described{}, fmt.Errorf("%s: %w", in.from, err)
 	}
 	side.Module = module
+	says := side.Work()
+	for _, name := range slices.Sorted(maps.Keys(work)) {
+		if n, known := says[name]; known && n != work[name] {
+			return nil, described{}, fmt.Errorf("%s %s=%v: %s says itself that there were %v; leave out %s, or name a unit that it does not count", option, name, work[name], in.from, n, option)
+		}
+	}
 	if len(work) > 0 { // it is of the whole profile
 		side.Windows = []release.Window{{Samples: float64(in.table.Count()), CPU: release.SampledCPU(in.table), Elapsed: float64(in.table.DurationNanos) * 1e-9, Work: work}}
 	}

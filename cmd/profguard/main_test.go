@@ -620,3 +620,43 @@ func TestFault_86_BaseOfAnotherProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestFactsOfReferences: references say themselves which program they are of, whatever its file is called,
+// and how much work was done in them.
+func TestFactsOfReferences(t *testing.T) {
+	write(t)
+	save := func(name, file, program string) {
+		p := folded.Must("cpu 10s\nmain.main;main.serve;main.cart 300\nmain.main;main.serve;main.price 700\n")
+		p.Mapping = []*profile.Mapping{{ID: 1, File: file}}
+		p.Comments = []string{"profguard reference 1\nprogram \"" + program + "\"\nwindow 500 5 10 \"request\" 2000\nwindow 500 5 10 \"request\" 3000 \"job\" 7"}
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	save("old.pb.gz", "/app/kiosk3", "example.com/kiosk")
+	save("new.pb.gz", "/app/kiosk4", "example.com/kiosk")
+	save("other.pb.gz", "/app/kiosk4", "example.com/other")
+	for _, tt := range []struct {
+		args []string
+		want int
+		said string
+	}{
+		{[]string{"diff", "old.pb.gz", "new.pb.gz"}, exitUndecided, "per job"}, // the samples are few
+		{[]string{"diff", "other.pb.gz", "new.pb.gz"}, exitMisuse, "of another program, example.com/other, and this is a profile of example.com/kiosk"},
+		{[]string{"check", "-base", "old.pb.gz", "-budget", "main.serve grows below 20 points", "new.pb.gz"}, exitKept, "grew by 0.00 points"},
+		{[]string{"check", "-base", "other.pb.gz", "-budget", "main.serve grows below 20 points", "new.pb.gz"}, exitUndecided, "of another program, example.com/other"},
+		{[]string{"check", "-budget", "process below 2.1ms per request", "new.pb.gz"}, exitKept, "2ms"},
+		{[]string{"check", "-budget", "process below 1.5ms per request", "new.pb.gz"}, exitBroken, "2ms"},
+		{[]string{"check", "-budget", "process below 1.5ms per request", "-work", "request=50000", "new.pb.gz"}, exitKept, "200µs"},
+		{[]string{"check", "-budget", "process below 2ms per job", "new.pb.gz"}, exitUndecided, "expected -work job=COUNT"}, // not all windows have it
+		{[]string{"diff", "-base-work", "request=50", "old.pb.gz", "new.pb.gz"}, exitMisuse, "-base-work request=50: old.pb.gz says itself that there were 5000; leave out -base-work"},
+		{[]string{"diff", "-base-work", "request=5000", "old.pb.gz", "new.pb.gz"}, exitUndecided, "per request"},
+	} {
+		var out bytes.Buffer
+		if status := run(t.Context(), tt.args, nil, &out, &out); status != tt.want || !strings.Contains(out.String(), tt.said) {
+			t.Errorf("%q: expected %d and %q, found %d\n%s", tt.args, tt.want, tt.said, status, out.String())
+		}
+	}
+}

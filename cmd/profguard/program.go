@@ -2,18 +2,26 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/names"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // otherProgram says why a base is of another program than a profile, "" if it may be of the
 // same. Growth against another program means nothing. The module is that of -module, if it is given.
 func otherProgram(base, t *decode.Table, module string) string {
 	const remedy = ": growth is judged against an earlier profile of the same program"
+	if was, is := factsOf(base).Build.Program, factsOf(t).Build.Program; was != "" && was == is {
+		return "" // whatever a release calls its file
+	} else if was != "" && is != "" {
+		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
+	}
 	if was, is := binary(base.Program()), binary(t.Program()); was != is && was != "" && is != "" {
 		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
 	}
@@ -27,6 +35,30 @@ func otherProgram(base, t *decode.Table, module string) string {
 		}
 	}
 	return "the base is of another program: no function of package main, or of the module, is in both" + remedy
+}
+
+// factsOf is what a reference says of itself. It is empty of any other profile.
+func factsOf(t *decode.Table) *release.Side {
+	side, err := reference.Of(t, t.Comments())
+	if err != nil {
+		return &release.Side{} // its samples are judged all the same
+	}
+	return side
+}
+
+// knownWork is the work that a reference says was done in it, beside or instead of which more is given.
+// A unit that some of its windows lack stands for less than all its samples, and is left out.
+func knownWork(t *decode.Table, given map[string]float64) map[string]float64 {
+	side := factsOf(t)
+	known := side.Work()
+	for _, w := range side.Windows {
+		maps.DeleteFunc(known, func(name string, _ float64) bool { _, has := w.Work[name]; return !has })
+	}
+	if known == nil {
+		known = map[string]float64{}
+	}
+	maps.Copy(known, given)
+	return known
 }
 
 // leastOurs is the number of own functions from which two profiles of one program have some in common.
