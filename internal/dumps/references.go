@@ -194,7 +194,7 @@ func (r *References) adopt(temp, name string, valid func(name string, b []byte) 
 	if err != nil {
 		return err
 	}
-	f.Sync() // not everywhere is that for files opened to read; the next reader checks what it reads
+	_ = f.Sync() // not everywhere is that for files opened to read; the next reader checks what it reads
 	if err := errors.Join(f.Close(), r.disk.rename(temp, name)); err != nil {
 		return err
 	}
