@@ -155,11 +155,21 @@ func TestWords(t *testing.T) {
 
 // Sentences that depend on the subject or on the limit.
 func TestReasonWords(t *testing.T) {
+	open := func(line, blame release.Frame) judge.Finding {
+		f := release.Function{Name: "main.search", Now: 0.004, Before: 0.003, Line: line, Blame: blame}
+		return share(evidence.Inconclusive, judge.Released{Of: &release.Comparison{Per: "request"}, Function: &f})
+	}
+	const may, tell = "main.search costs 4ms a request, 3ms before: +0.0 points (+0.0 to +0.0)", "; more samples will tell; unknown build against unknown build"
+	own := release.Frame{Function: "main.search", File: "/shop/search.go", Line: 46}
 	for _, tt := range []struct {
 		budget  string
 		finding judge.Finding
 		want    string
 	}{
+		{"no function grows above 5 points per request", open(own, own), may + " at shop/search.go:46" + tell},
+		{"no function grows above 5 points per request", open(own, release.Frame{}), may + " at shop/search.go:46" + tell},
+		{"no function grows above 5 points per request", open(own, release.Frame{Function: "main.serve", File: "/shop/serve.go", Line: 8}), may + ", called from main.serve at shop/serve.go:8" + tell},
+		{"no function grows above 5 points per request", open(release.Frame{}, release.Frame{}), may + tell},
 		{"process steady", judge.Finding{Verdict: evidence.Fail, Value: 1.5, Reason: judge.Learning{Share: 1}}, "the process at 1.5 cores, growth beyond what the load explains"},
 		{"goroutines steady", judge.Finding{Verdict: evidence.Fail, Value: 90, Reason: judge.Learning{Share: 1}}, "goroutines at 90, growth beyond what the load explains"},
 		{"main.x below 70%", judge.Finding{Verdict: evidence.Pass, Value: 0.73, High: 0.83, Samples: 260, Reason: judge.InBlocks{}}, "main.x at 73.00%, too close to the limit to tell; 85% would have been caught, the limit is 70% (260 samples)"},
