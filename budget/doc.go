@@ -189,7 +189,8 @@
 //
 // "except" exempts functions and packages from a "no function" or "no package" budget. It
 // takes patterns, and the names of functions as reports print them. With "until" and a day, a
-// pattern is exempt to the end of that day, in UTC. After it the budget counts it again:
+// pattern is exempt to the end of that day, in UTC. After it the budget counts it again. The
+// day is that of the one pattern in front of it, not of others in the list:
 //
 //	no function above 20% cumulative except encoding/json until 2027-01-31, net/http
 //
