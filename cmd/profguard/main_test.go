@@ -347,6 +347,22 @@ func TestCommandsHaveAllFlags(t *testing.T) {
 	}
 }
 
+// Each command's help says what its own exit status means.
+func TestHelpHasExitStatus(t *testing.T) {
+	for name, want := range map[string]string{
+		"check": "  1  a budget is broken\n", "diff": "  1  a budget of growth is broken\n", "suggest": "  3  there are too few samples to suggest any\n",
+		"compare": "  3  none is broken, but one is undecided, none could be compared", "probe": "  0  it was told to end\n", "help": "  0  all budgets are kept, or budgets were suggested\n",
+	} {
+		var help bytes.Buffer
+		if status := run(t.Context(), []string{name, "-h"}, nil, &help, &help); status != exitKept || !strings.Contains(help.String(), "\nExit status:\n") || !strings.Contains(help.String(), want) {
+			t.Errorf("%s: status %d, and %q is not in\n%s", name, status, want, help.String())
+		}
+		if others := strings.Contains(help.String(), "suggest"); others != (name == "suggest" || name == "help") {
+			t.Errorf("%s speaks of suggest: %t\n%s", name, others, help.String())
+		}
+	}
+}
+
 // TestSuggestedIsJudged: what is suggested passes on the profile, and fails on one with
 // a planted mistake.
 func TestSuggestedIsJudged(t *testing.T) {
