@@ -15,12 +15,12 @@ const (
 	exitUndecided = 3
 )
 
-// exits is what the exit status means; commandExits is what it means for one command.
+// exits is what the exit status means in general, and commandExits for each command.
 const exits = `Exit status:
   0  all budgets are kept, or budgets were suggested
   1  a budget is broken
-  2  wrong use, or something could not be read
-  3  nothing is broken, but something is undecided, or there are too few samples to suggest budgets
+  2  wrong use, or a profile that could not be read
+  3  no budget is broken, but one is undecided, or there are too few samples to suggest any
 `
 
 var commandExits = map[string]string{
