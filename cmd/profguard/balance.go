@@ -24,13 +24,25 @@ type list struct {
 	functions []release.Function
 }
 
-// listsOf are the functions that cost more, less, and those whose cost moved.
-func listsOf(c *release.Comparison) []list {
+// mostOpen is how many functions are listed that may cost more.
+const mostOpen = 3
+
+// listsOf are the functions that cost more, less, those whose cost moved, and if a budget is undecided,
+// the first that may cost more.
+func listsOf(r *outcome) []list {
+	c := r.Comparison
 	if c.Why != "" {
 		return nil
 	}
 	more, less, moved := c.Lists()
-	return []list{{"more", more}, {"less", less}, {"moved", moved}}
+	var open []release.Function
+	undecided := len(more) == 0 && r.overall() == budget.Inconclusive
+	for _, f := range c.Functions {
+		if undecided && f.Status == release.Undecided && len(open) < mostOpen {
+			open = append(open, f)
+		}
+	}
+	return []list{{"more", more}, {"maybe more", open}, {"less", less}, {"moved", moved}}
 }
 
 // headline says what the new build costs, or why that is not known.
@@ -46,7 +58,7 @@ func balanceText(b *strings.Builder, r *outcome) {
 	c := r.Comparison
 	line := func(format string, args ...any) { fmt.Fprintln(b, pattern.Visible(fmt.Sprintf(format, args...))) }
 	line("%s", headline(r))
-	for _, l := range listsOf(c) {
+	for _, l := range listsOf(r) {
 		if len(l.functions) > 0 {
 			fmt.Fprintf(b, "\n%s:\n", strings.ToUpper(l.name[:1])+l.name[1:])
 		}
@@ -84,7 +96,7 @@ func balanceMarkdown(b *strings.Builder, r *outcome) {
 	c := r.Comparison
 	fmt.Fprintf(b, "%s\n\n", forms.Escape(headline(r)))
 	var rows [][]string
-	for _, l := range listsOf(c) {
+	for _, l := range listsOf(r) {
 		for i := range l.functions {
 			f := &l.functions[i]
 			_, p := placeOf(f)
