@@ -43,10 +43,15 @@ var (
 // its use to about a fifth.
 const seconds = 6
 
+// attempts is how many profiles are taken until one names a function: on an overloaded machine, one
+// may be too poor for that.
+const attempts = 3
+
 // Evidence is what profiles of all kinds say about the process at one time.
 type evidence struct {
 	cpu   budget.Result            // of the process, in cores
 	spots []budget.Offender        // of CPU, the worst first
+	why   string                   // there are none
 	worst map[string]budget.Result // of the other kinds
 }
 
@@ -58,15 +63,20 @@ func collect(ctx context.Context, page, dir string) (evidence, error) {
 		return evidence{}, err
 	}
 	e := evidence{worst: map[string]budget.Result{}}
-	cpu, err := profile(ctx, page)
-	if err != nil {
-		return evidence{}, err
+	for range attempts {
+		cpu, err := profile(ctx, page)
+		if err != nil {
+			return evidence{}, err
+		}
+		all, err := judge(filepath.Join(dir, "cpu.pb.gz"), cpu, total, spots)
+		if err != nil {
+			return evidence{}, err
+		}
+		if e.cpu, e.spots = all[0], hotSpots(all[1:]); len(e.spots) > 0 {
+			break
+		}
+		e.why = all[len(all)-1].Reason
 	}
-	all, err := judge(filepath.Join(dir, "cpu.pb.gz"), cpu, total, spots)
-	if err != nil {
-		return evidence{}, err
-	}
-	e.cpu, e.spots = all[0], hotSpots(all[1:])
 	for _, kind := range kinds {
 		var data bytes.Buffer
 		if err := pprof.Lookup(kind).WriteTo(&data, 0); err != nil {
@@ -130,6 +140,9 @@ func related(a, b budget.Offender) bool {
 // tell lists what the evidence is.
 func (e evidence) tell(out io.Writer, when string) {
 	fmt.Fprintf(out, "\n%s: %.2f cores (%.2f to %.2f). The worst of it, and of the other profiles:\n", when, e.cpu.Value, e.cpu.Low, e.cpu.High)
+	if len(e.spots) == 0 {
+		fmt.Fprintf(out, "    cpu        %s\n", e.why)
+	}
 	for i, s := range e.spots {
 		fmt.Fprintf(out, "    %d. %.2f cores (%.2f to %.2f)  %s\n", i+1, s.Share, s.Low, s.High, s.Function)
 	}

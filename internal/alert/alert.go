@@ -11,7 +11,7 @@ import (
 const (
 	// An alert without a `for` fires when an excess has lasted for lastingPeriods, so that a
 	// shorter burst is no alarm. It ends after lastingPeriods that pass. Both take at least
-	// leastWindows. To change the end alone, see NeededToEnd.
+	// leastWindows. An end by windows that pass is in NeededToEnd; all ways to end are in ends.
 	lastingPeriods = 3
 	leastWindows   = 3
 
