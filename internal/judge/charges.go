@@ -36,6 +36,17 @@ func (c *charges) samples() int64 {
 	return int64(math.Round(max(c.sums.N, 0)))
 }
 
+// judged is the finding of a comparison, or says why nothing can be compared.
+func (c *charges) judged(why Reason, compare func() Finding) Finding {
+	switch {
+	case c.samples() == 0:
+		return c.named(c.noSamples())
+	case why != nil:
+		return c.named(Finding{Samples: c.samples(), Reason: why})
+	}
+	return c.named(compare())
+}
+
 // noSamples is the finding on samples that are none.
 func (c *charges) noSamples() Finding {
 	scoped := c.in >= 0 || c.where >= 0

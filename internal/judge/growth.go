@@ -66,13 +66,7 @@ func (g growth) window(m *measurement) Finding {
 		return Finding{Reason: why}
 	}
 	c, why := g.grown(m)
-	switch {
-	case c.samples() == 0:
-		return c.named(c.noSamples())
-	case why != nil:
-		return c.named(Finding{Samples: c.samples(), Reason: why})
-	}
-	return c.named(c.compare())
+	return c.judged(why, c.compare)
 }
 
 // change is the charge of a function or package, or of the rule's subject (""), now and

@@ -57,13 +57,7 @@ func (s sampled) window(m *measurement) Finding {
 		return Finding{Reason: why}
 	}
 	c, why := s.limited(m)
-	switch {
-	case c.samples() == 0:
-		return c.named(c.noSamples())
-	case why != nil:
-		return c.named(Finding{Samples: c.samples(), Reason: why})
-	}
-	return c.named(c.compare())
+	return c.judged(why, c.compare)
 }
 
 // amount is the charge of a function or package, or of the rule's subject (""), and what that
