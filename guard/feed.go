@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/loop"
 )
 
@@ -13,17 +14,17 @@ import (
 // the guard takes none of CPU itself; if they end, it does so again after a while.
 // The modules export/pyroscope and export/datadog feed what these agents send.
 //
-// start and end are when the profile was started and stopped. Feed reads the profile, gzipped or not, within
-// the limits for hostile input, keeps a copy, and does not wait until it is judged. Its error says
-// why a profile is not judged: it is of another kind or time, overlaps with the one before, or is
-// broken. The first such error of an hour is an event, too.
+// start and end are when the profile was started and stopped. Feed reads the profile, gzipped or
+// not, within the limits for hostile input, keeps a copy, and does not wait until it is judged. Its
+// error says why a profile is not judged: it is of another kind or time, overlaps with the one
+// before, or is broken. The first such error of an hour is an event, too.
 //
 // Work done in a window ("per request") is known if the window follows the one before.
 func (g *Guard) Feed(profile []byte, start, end time.Time) error {
 	if g == nil || g.active == nil || g.active.Err() != nil {
 		return errors.New("feed a profile: no guard runs")
 	}
-	err := g.feed.Add(profile, start, end)
+	err := foreign.Recovered(func() error { return g.feed.Add(profile, start, end) })
 	if !errors.Is(err, loop.ErrKind) { // agents send others beside it
 		g.mu.Lock()
 		defer g.mu.Unlock()

@@ -104,6 +104,17 @@ func Lasting(period, window time.Duration) Rule {
 	return Rule{Period: period, Windows: min(max(fit, leastWindows), mostWindows), Time: lastingPeriods * period}
 }
 
+// Fed is a rule without a `for` where other code takes the windows, one after the other: so many as
+// three periods have, and at least leastWindows. A burst that breaks the budget in each of them has
+// broken it over the whole time. Their ends, at which they are judged, are not exact.
+func (r Rule) Fed(window time.Duration) Rule {
+	if !r.Strict && !r.Counted && r.Windows > 0 && window > 0 {
+		r.Windows = min(r.Windows, max(int(lastingPeriods*r.Period/window), leastWindows))
+		r.Time -= min(window, r.Period) / 4
+	}
+	return r
+}
+
 // Counted is the rule of a budget on a value that is counted in full, once a period: three
 // periods.
 func Counted(period time.Duration) Rule {

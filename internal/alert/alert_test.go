@@ -323,3 +323,28 @@ func TestStateNames(t *testing.T) {
 		t.Errorf("unknown states are %s", got)
 	}
 }
+
+// Windows that were fed are as many as three periods have. A rule of the user, and one that counts,
+// stay as they are.
+func TestFed(t *testing.T) {
+	lasting := Lasting(time.Minute, 10*time.Second)
+	for _, tt := range []struct {
+		rule    Rule
+		window  time.Duration
+		windows int
+		time    time.Duration
+	}{
+		{lasting, 0, 8, 3 * time.Minute},
+		{lasting, 10 * time.Second, 8, 3*time.Minute - 2500*time.Millisecond},
+		{lasting, 30 * time.Second, 6, 3*time.Minute - 7500*time.Millisecond},
+		{lasting, time.Minute, 3, 165 * time.Second},
+		{lasting, 5 * time.Minute, 3, 165 * time.Second},
+		{For(5, 0, time.Minute), time.Minute, 5, 3 * time.Minute},
+		{Counted(time.Minute), time.Minute, 3, 90 * time.Second},
+		{Rule{Period: time.Minute}, time.Minute, 0, 0},
+	} {
+		if r := tt.rule.Fed(tt.window); r.Windows != tt.windows || r.Time != tt.time {
+			t.Errorf("%v: %d windows and %v, want %d and %v", tt.window, r.Windows, r.Time, tt.windows, tt.time)
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (a *alerts) next(v *Verdict, s standing) (Change, standing) {
 				s.proven = v.Finding.Proven
 			}
 		}
-		s.alert, event = s.alert.Next(a.finding(v, s), v.Of.Alert)
+		s.alert, event = s.alert.Next(a.finding(v, s), v.Of.Alert.Fed(v.fed))
 	}
 	c := Change{Verdict: v, Alert: s.alert}
 	if s.alert.State != was {

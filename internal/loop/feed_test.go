@@ -50,6 +50,7 @@ func TestFeedRefuses(t *testing.T) {
 		"no profile":        {func(time.Time) []byte { return []byte("<html>") }, 10 * second, 0, "this is text"},
 		"cut":               {func(s time.Time) []byte { b := profileOf(fedText, s); return b[:len(b)/2] }, 10 * second, 0, "malformed"},
 		"too large":         {func(time.Time) []byte { return make([]byte, 9<<20) }, 10 * second, 0, "the limit is"},
+		"a bomb":            {func(time.Time) []byte { return zipped(make([]byte, 64<<20)) }, 10 * second, 0, "the limit is"},
 		"of several":        {func(s time.Time) []byte { return profileOf("cpu 10s\nmain.main 9000000\n", s) }, 10 * second, 0, "this process only"},
 		"a difference":      {func(s time.Time) []byte { return profileOf("cpu 10s\nmain.main 100\nmain.main;main.f -5\n", s) }, 10 * second, 0, "negative values"},
 		"without a clock":   {func(time.Time) []byte { return profileOf(fedText, time.Time{}) }, 10 * second, 0, ""},
@@ -82,6 +83,18 @@ func TestFeedRefuses(t *testing.T) {
 		start := now.Add(time.Duration(n-4) * 10 * second)
 		if err := f.Add(profileOf(fedText, start), start, start.Add(10*second)); (err == nil) != (n < fedWaiting) {
 			t.Errorf("the %dth: %v", n, err)
+		}
+	}
+}
+
+// Where the clock was set back, windows do not wait until it is as late again.
+func TestFeedClockSetBack(t *testing.T) {
+	f, now := NewFeed(), time.Now()
+	for _, ended := range []time.Duration{-time.Second, time.Hour} {
+		f.ends = now.Add(ended)
+		err := f.Add(profileOf(fedText, now.Add(-10*second)), now.Add(-10*second), now)
+		if (err == nil) != (ended == time.Hour) {
+			t.Errorf("the one before ended in %v: %v", ended, err)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type Verdict struct {
 	Start, End time.Time     // of the time that was judged
 	Seen       Seen
 
+	fed     time.Duration // the length of the window, if other code has taken it
 	silent  bool          // nothing was found out, so the alert does not change
 	idle    bool          // its condition does not hold, as figures show; the evidence stays as it is
 	profile decode.Source // for a dump, of CPU for a figure
@@ -121,6 +122,9 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 	k, figures := w.known[b], w.r.facts.Figures
 	k.works(b, w.r.now.work)
 	v = Verdict{Of: b, Finding: sampled, Start: w.r.before.At, End: w.r.Now.At, profile: p.Source}
+	if w.r.CPU.Fed {
+		v.fed = w.r.CPU.Elapsed
+	}
 	lost := t == nil
 	if idle, ok := b.Rule.When.UnmetBy(figures).(judge.Idle); ok && lost { // the condition needs no profile
 		v.Finding, v.idle, lost = judge.Finding{Reason: idle}, true, false
