@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -140,6 +141,9 @@ func (x *exports) release() {
 	for _, l := range waiting {
 		it := &export.Item{ID: l.ID, Bytes: len(l.Data), Window: l.window, Send: func(ctx context.Context) error { return x.send(ctx, l.Profile) }}
 		if store := x.store(); store != nil {
+			for _, id := range l.marks {
+				it.Also = append(it.Also, string(id)+"."+l.Kind)
+			}
 			it.Done = func() {
 				for _, id := range l.marks {
 					store.Sent(id, l.Kind)
@@ -168,7 +172,13 @@ func (x *exports) send(ctx context.Context, p Profile) error {
 			return true
 		}).Encode(t.Comments()...)
 	}
-	return x.exporter.Export(ctx, p)
+	return x.exporter.Export(ctx, p.own())
+}
+
+// own is a copy for code of the host, which may change it, also later.
+func (p Profile) own() Profile {
+	p.Data, p.Attributes = slices.Clone(p.Data), maps.Clone(p.Attributes)
+	return p
 }
 
 // description is the file of a dump that describes it, also for another process: pairs of quoted
@@ -239,7 +249,7 @@ func (x *exports) locate(id dumps.ID, p Profile) {
 		return
 	}
 	found := make(chan string, 1)
-	err := foreign.Within(locateWithin, func() error { found <- l.URL(p); return nil })
+	err := foreign.Within(locateWithin, func() error { found <- l.URL(p.own()); return nil })
 	if err != nil {
 		x.unasked = errors.Is(err, foreign.ErrHangs)
 		return
@@ -272,7 +282,12 @@ func (x *exports) stored(most int) (items []*export.Item) {
 		return nil
 	}
 	found, _ := store.Unsent(most) // an error of the disk is reported where dumps are saved
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, u := range found {
+		if slices.ContainsFunc(x.waiting, func(l *leaving) bool { return l.Kind == u.Kind && slices.Contains(l.marks, u.ID) }) {
+			continue
+		}
 		items = append(items, &export.Item{
 			ID:   string(u.ID) + "." + u.Kind,
 			Done: func() { store.Sent(u.ID, u.Kind) },
@@ -312,9 +327,10 @@ func (g *Guard) exportFailing(err error) {
 	g.emit(Event{Name: EventExportFailing, Message: what})
 }
 
-// Flush sends the profiles that wait for export, at once, and returns when they are sent or when
-// ctx ends, with an error that says how many are left. Those of dumps in DumpDir are sent by the
-// next process that opens it. Call Flush before Stop, where a program ends:
+// Flush sends the profiles that wait for export, at once, those of this process's dumps first, and
+// returns when they are sent, and marked as sent in DumpDir, or when ctx ends, with an error that
+// says how many are left. Those of dumps in DumpDir are sent by the next process that opens it. Call
+// Flush before Stop, where a program ends:
 //
 //	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 //	defer cancel()
@@ -325,5 +341,9 @@ func (g *Guard) Flush(ctx context.Context) error {
 		return nil
 	}
 	g.exports.release()
-	return g.exports.queue.Flush(ctx)
+	err := g.exports.queue.Flush(ctx)
+	if store := g.dumps.Load(); store != nil { // or the next process sends it again
+		store.Mark(ctx)
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -282,6 +283,95 @@ func TestExporterFaults(t *testing.T) {
 			})
 		})
 	}
+}
+
+// After an outage a profile that two budgets have a dump of is sent once, though the disk has it twice.
+func TestExportAfterOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out, began := newWorld(), new(outlet), time.Now()
+		w.take = func(n int) profiler.Window { return cpuWindow(fullCore + fmt.Sprintf("main.main;main.n%d 1\n", n)) }
+		out.fails = func(int, Profile) error {
+			if time.Since(began) < 35*minute {
+				return errors.New("away")
+			}
+			return nil
+		}
+		cfg := dumping(t, "hot: main.work below 20%", "also: main.work below 30%")
+		cfg.Export = out
+		g := w.start(t, cfg)
+		time.Sleep(2 * time.Hour)
+		times, shared := map[string]int{}, false
+		for _, p := range out.received() {
+			times[p.Kind+string(p.Data)]++
+			shared = shared || p.Budget == "hot, also"
+		}
+		for _, n := range times {
+			if n > 1 {
+				t.Errorf("one of %d was sent %d times", len(times), n)
+			}
+		}
+		if !shared {
+			t.Error("no profile is of both budgets")
+		}
+		stopWhole(t, g)
+		next := new(outlet)
+		w = newWorld()
+		w.take = always("cpu 10s\nmain.main;main.serve 5\n")
+		cfg.Export = next
+		g = w.start(t, cfg)
+		time.Sleep(minute)
+		if n := len(next.received()); n > 0 {
+			t.Errorf("the next process sends %d", n)
+		}
+		stopWhole(t, g)
+	})
+}
+
+// An exporter that writes to what it gets, also later, changes nothing but its own copy.
+func TestExporterKeepsProfiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out := newWorld(), new(outlet)
+		var kept []Profile
+		spoil := func(p Profile) {
+			clear(p.Data)
+			clear(p.Attributes)
+			p.Attributes["service.name"] = "spoilt"
+		}
+		out.fails = func(n int, p Profile) error {
+			if whole, err := profile.ParseData(p.Data); err != nil || len(whole.Sample) == 0 || p.Attributes["service.name"] != "shop" {
+				t.Errorf("%s: %v, of %q", p.ID, err, p.Attributes["service.name"])
+			}
+			for _, earlier := range kept {
+				spoil(earlier)
+			}
+			if kept = append(kept, p); n%2 == 1 { // it comes again
+				spoil(p)
+				return errors.New("away")
+			}
+			return nil
+		}
+		cfg := dumping(t, "hot: main.work below 20%")
+		cfg.Export, cfg.ExportAll, cfg.Attributes = out, true, map[string]string{"service.name": "shop"}
+		g := w.start(t, cfg)
+		time.Sleep(10 * minute)
+		if len(out.received()) < 10 {
+			t.Errorf("%d were sent", len(out.received()))
+		}
+		stopWhole(t, g)
+		files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.pb.gz"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err == nil {
+				_, err = profile.ParseData(data)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	})
 }
 
 // Flush sends what was judged, at once.

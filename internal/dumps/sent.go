@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -133,6 +134,23 @@ func (s *Store) Sent(id ID, kind string) {
 	select {
 	case s.marks <- struct{}{}:
 	default: // there is a token already
+	}
+}
+
+// Mark saves the dumps that wait, and marks what was sent, as far as the disk lets it. It returns
+// when that is done, or when ctx ends.
+func (s *Store) Mark(ctx context.Context) {
+	marked := make(chan struct{})
+	select {
+	case s.marking <- marked:
+	case <-s.done:
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-marked:
+	case <-ctx.Done():
 	}
 }
 

@@ -142,6 +142,43 @@ func TestMarkFails(t *testing.T) {
 	}
 }
 
+// Mark returns when what waits is saved and marked, and with a disk that hangs when its time is up.
+func TestMark(t *testing.T) {
+	dir, gate := newDir(t), make(chan struct{})
+	var hangs atomic.Bool
+	hangs.Store(true)
+	s := openRunning(t, dir, testKeep, func(d disk) disk {
+		return &faulty{disk: d, check: func(_ int, op string) error {
+			if op == "create" && hangs.Load() {
+				<-gate
+			}
+			return nil
+		}}
+	}, discard)
+	id, err := s.Offer(twoProfiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Sent(id, "cpu")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	s.Mark(ctx)
+	hangs.Store(false)
+	close(gate)
+	for range 10 {
+		if id, err = s.Offer(twoProfiles()); err != nil {
+			t.Fatal(err)
+		}
+		s.Sent(id, "cpu")
+		s.Mark(t.Context())
+		if _, err := os.Stat(filepath.Join(home(dir, s), fileName(id, "cpu.sent"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close(context.Background())
+	s.Mark(context.Background()) // nothing waits for one that is closed
+}
+
 // What a running process has not sent is its own. What one that is gone has not sent is taken over
 // by one process only.
 func TestTakeOver(t *testing.T) {

@@ -49,7 +49,8 @@ type Store struct {
 	sent    map[Unsent]bool      // without a mark yet
 	taken   map[string]io.Closer // locks of the folders of processes that are gone, by instance
 
-	marks chan struct{} // holds a token when there is something in sent
+	marks   chan struct{}      // holds a token when there is something in sent
+	marking chan chan struct{} // Mark waits for one to be closed
 }
 
 // Outcome is the end of an offered dump.
@@ -77,6 +78,7 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 func (s *Store) open() error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
 	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan struct{}, 1)
+	s.marking = make(chan chan struct{})
 	s.waiting, s.sent, s.taken = map[ID]bool{}, map[Unsent]bool{}, map[string]io.Closer{}
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
@@ -128,6 +130,7 @@ func (s *Store) run() {
 	tick := time.NewTicker(cleanEvery)
 	defer tick.Stop()
 	for {
+		var marked chan struct{}
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
@@ -144,18 +147,31 @@ func (s *Store) run() {
 				})
 				return
 			}
-			err := foreign.Recovered(func() error { return s.write(p) })
-			s.mu.Lock()
-			delete(s.waiting, p.id)
-			s.mu.Unlock()
-			s.report(Outcome{ID: p.id, Err: err})
-			_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
+			s.save(p)
 		case <-s.marks:
-			_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
+		case marked = <-s.marking:
+			for range len(s.queue) {
+				if p, ok := <-s.queue; ok {
+					s.save(p)
+				}
+			}
 		case <-tick.C:
-			_ = foreign.Recovered(func() error { s.writeMarks(); return s.tidy(nil) }) // an error comes again before the next save
+			_ = foreign.Recovered(func() error { return s.tidy(nil) }) // an error comes again before the next save
+		}
+		_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
+		if marked != nil {
+			close(marked)
 		}
 	}
+}
+
+// save writes a dump, and reports it.
+func (s *Store) save(p prepared) {
+	err := foreign.Recovered(func() error { return s.write(p) })
+	s.mu.Lock()
+	delete(s.waiting, p.id)
+	s.mu.Unlock()
+	s.report(Outcome{ID: p.id, Err: err})
 }
 
 // Close writes the queued dumps, and lets other processes clean up the dumps of this one. If

@@ -21,16 +21,18 @@ import (
 
 // An Item is something to send.
 type Item struct {
-	ID     string // one that is in the queue is not added again
-	Bytes  int    // that it keeps in memory
-	Window bool   // goes after all that are none, and is dropped for them
+	ID     string   // one that is in the queue is not added again
+	Also   []string // the IDs of others that have the same to send
+	Bytes  int      // that it keeps in memory
+	Window bool     // goes after all that are none, and is dropped for them
 	// Send is code of the host. It may run longer than its context.
 	Send func(context.Context) error
 	// Done is called when the item is sent, or refused, on the queue's goroutine. It may be nil.
 	Done func()
 
-	due   time.Time
-	tries int
+	due    time.Time
+	tries  int
+	stored bool // it is from Hooks.Stored
 }
 
 // Limits of a queue.
@@ -72,6 +74,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrNeedless is the error of a Send that has nothing to do: it was sent before, or is gone.
 	ErrNeedless = errors.New("nothing to send")
+
+	errClosed = errors.New("the guard has stopped, or its exporter is off")
 )
 
 // The results that are counted.
@@ -108,6 +112,7 @@ type Queue struct {
 	changed  chan struct{} // holds one token
 	flushing int           // calls of Flush
 	closed   bool
+	dropped  int           // when it was closed
 	sending  *Item         // or nil
 	idle     chan struct{} // closed when nothing waits and nothing is sent; made by Flush
 }
@@ -144,7 +149,8 @@ func (q *Queue) Add(it *Item) bool {
 }
 
 func (q *Queue) add(it *Item) bool {
-	if q.sending != nil && q.sending.ID == it.ID || slices.ContainsFunc(q.items, func(o *Item) bool { return o.ID == it.ID }) {
+	same := func(o *Item) bool { return o.ID == it.ID || slices.Contains(o.Also, it.ID) }
+	if q.sending != nil && same(q.sending) || slices.ContainsFunc(q.items, same) {
 		return true
 	}
 	for len(q.items) >= q.limits.Items || q.bytes+it.Bytes > q.limits.Bytes {
@@ -183,8 +189,8 @@ func (q *Queue) wake() {
 	}
 }
 
-// Flush sends what is queued, at once. It returns when the queue is empty, or when ctx ends, with
-// an error that says how much is left. While it waits, failures are followed by short pauses.
+// Flush sends what is queued, at once. It returns when the queue is empty, or when ctx or the queue
+// ends, with an error that says how much is left. While it waits, failures are followed by short pauses.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.mu.Lock()
 	q.flushing++
@@ -209,14 +215,20 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	left := len(q.items)
+	left, why := len(q.items), context.Cause(ctx)
 	if q.sending != nil {
 		left++
+	}
+	if q.closed {
+		why = errClosed
+		if idle != nil {
+			left += q.dropped
+		}
 	}
 	if left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d profiles are not sent: %w", left, context.Cause(ctx))
+	return fmt.Errorf("%d profiles are not sent: %w", left, why)
 }
 
 // settle ends the waiting of Flush if there is nothing left. q.mu must be held.
@@ -258,6 +270,7 @@ func (q *Queue) run() {
 		result = Off
 	}
 	q.counts[result] += int64(len(q.items))
+	q.dropped += len(q.items)
 	q.items, q.bytes, q.sending = nil, 0, nil
 	q.settle()
 }

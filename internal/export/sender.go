@@ -41,16 +41,17 @@ func (s *sender) step() bool {
 		}
 		return true
 	}
-	err, open := s.send(it.Send)
-	if open && it.Done != nil && (err == nil || errors.Is(err, ErrRefused)) {
+	a, open := s.send(it.Send)
+	if open && it.Done != nil && (a.err == nil || a.refused) {
 		it.Done()
 	}
 	s.mu.Lock()
 	s.sending = nil
 	if open {
-		s.outcome(it, err)
+		s.outcome(it, a)
 	} else {
 		s.counts[Left]++
+		s.dropped++
 	}
 	s.settle()
 	s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *sender) step() bool {
 		s.mu.Unlock()
 		s.hooks.Failing(nil)
 	case s.failures >= tellAfter:
-		s.tell(err)
+		s.tell(a.err)
 	}
 	return open && s.panics < panicLimit
 }
@@ -106,12 +107,23 @@ func (s *sender) next(now time.Time) (*Item, time.Duration) {
 	return s.sending, 0
 }
 
-// before reports whether an item is to be sent before another: dumps before windows, if both are due.
+// before reports whether an item is to be sent before another: if both are due, dumps before those
+// on disk, which the next process sends if this one has no time for them, and these before windows.
 func (s *sender) before(a, b *Item, now time.Time) bool {
-	if a.Window != b.Window && (s.flushing > 0 || !latest(a.due, b.due).After(now)) {
-		return b.Window
+	if a.rank() != b.rank() && (s.flushing > 0 || !latest(a.due, b.due).After(now)) {
+		return a.rank() < b.rank()
 	}
 	return a.due.Before(b.due)
+}
+
+func (it *Item) rank() int {
+	switch {
+	case it.Window:
+		return 2
+	case it.stored:
+		return 1
+	}
+	return 0
 }
 
 func latest(a, b time.Time) time.Time {
@@ -129,35 +141,59 @@ func (s *sender) free(now time.Time) time.Time {
 	return now.Add(time.Duration((s.used + 1 - hourly/8) / hourly * float64(time.Hour)))
 }
 
+// An attempt is what became of a send. Its error is a text: what the host's code returned may have
+// methods that panic or hang, and is not asked again.
+type attempt struct {
+	err      error // nil: it was sent
+	refused  bool
+	needless bool
+	panicked bool          // or the goroutine was ended
+	after    time.Duration // that the receiver asked for; 0 for nothing
+}
+
+// mostSaid is the longest text that is kept of an error.
+const mostSaid = 500
+
+func attemptOf(err error) (a attempt) {
+	if err != nil {
+		a = attempt{err: fmt.Errorf("%.*s", mostSaid, err), refused: errors.Is(err, ErrRefused), needless: errors.Is(err, ErrNeedless)}
+		var asked interface{ RetryAfter() time.Duration }
+		if errors.As(err, &asked) {
+			a.after = asked.RetryAfter()
+		}
+	}
+	return a
+}
+
 // send runs do, which is code of the host. It waits for its end, however late that is, because a
 // second one must not run beside it. It reports false if the queue was closed first.
-func (s *sender) send(do func(context.Context) error) (err error, open bool) {
+func (s *sender) send(do func(context.Context) error) (a attempt, open bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Timeout)
 	defer cancel()
-	result := make(chan error, 1)
+	result := make(chan attempt, 1)
 	go func() {
-		err := error(panicked{errors.New("ended its goroutine")})
-		defer func() { result <- err }()
-		ended := false
-		if failed := foreign.Call(func() error { err := do(ctx); ended = true; return err }); ended {
-			err = failed
+		a := attempt{err: errors.New("ended its goroutine"), panicked: true}
+		defer func() { result <- a }()
+		var returned attempt
+		if err := foreign.Call(func() error { returned = attemptOf(do(ctx)); return nil }); err != nil {
+			a.err = fmt.Errorf("%.*s", mostSaid, err)
 		} else {
-			err = panicked{failed}
+			a = returned
 		}
 	}()
 	late := time.NewTimer(s.limits.Timeout + lateBy)
 	defer late.Stop()
 	for {
 		select {
-		case err := <-result:
-			return err, true
+		case a := <-result:
+			return a, true
 		case <-s.ending.Done():
 			// An answer that is under way has a moment to arrive: without it the item is sent again.
 			select {
-			case err := <-result:
-				return err, true
+			case a := <-result:
+				return a, true
 			case <-time.After(lateBy / 10):
-				return nil, false
+				return attempt{}, false
 			}
 		case <-late.C:
 			s.mu.Lock()
@@ -168,35 +204,29 @@ func (s *sender) send(do func(context.Context) error) (err error, open bool) {
 	}
 }
 
-// panicked is an error of code that has panicked or called runtime.Goexit.
-type panicked struct{ error }
-
 // outcome takes the result of a send. s.mu must be held.
-func (s *sender) outcome(it *Item, err error) {
+func (s *sender) outcome(it *Item, a attempt) {
 	now := time.Now()
-	var p panicked
-	if errors.As(err, &p) {
-		s.panics++
-	} else {
+	if s.panics++; !a.panicked {
 		s.panics = 0
 	}
 	switch {
-	case err == nil:
+	case a.err == nil:
 		s.failures, s.retry = 0, time.Time{}
 		s.counts[Sent]++
 		return
-	case errors.Is(err, ErrNeedless):
+	case a.needless:
 		return
 	}
 	s.failures++
-	if errors.Is(err, ErrRefused) {
+	if a.refused {
 		s.counts[Refused]++
 		return
 	}
 	s.counts[Failed]++
-	s.retry = now.Add(s.pause(err, s.failures))
+	s.retry = now.Add(s.pause(a.after, s.failures))
 	it.tries++
-	it.due = now.Add(s.pause(err, it.tries)) // others go before one that always fails
+	it.due = now.Add(s.pause(a.after, it.tries)) // others go before one that always fails
 	if len(s.items) < s.limits.Items && s.bytes+it.Bytes <= s.limits.Bytes {
 		s.items, s.bytes = append(s.items, it), s.bytes+it.Bytes
 	} else { // newer ones have taken its room
@@ -214,10 +244,9 @@ func (s *sender) tell(err error) {
 
 // pause is how long to wait after a failure. Chance spreads what the receiver's other clients do
 // after the same failure.
-func (s *sender) pause(err error, failures int) time.Duration {
-	var asked interface{ RetryAfter() time.Duration }
-	if errors.As(err, &asked) && asked.RetryAfter() > 0 {
-		d := min(asked.RetryAfter(), longestAsked)
+func (s *sender) pause(asked time.Duration, failures int) time.Duration {
+	if asked > 0 {
+		d := min(asked, longestAsked)
 		return d + time.Duration(s.random()*float64(d)/4)
 	}
 	d := min(firstPause<<min(failures-1, 20), longestPause)
@@ -240,7 +269,7 @@ func (s *sender) look(now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, it := range found {
-			if s.ending.Err() == nil {
+			if it.stored = true; s.ending.Err() == nil {
 				s.add(it)
 			}
 		}
