@@ -64,6 +64,10 @@ func (addr posting) Export(ctx context.Context, p guard.Profile) error {
 
 // child is a service with a bug. It says which dumps it has judged, and at SIGTERM sends them.
 func child(dir, addr string) {
+	go func() { // the test has ended, or was killed
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(3)
+	}()
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
 	g, err := guard.Start(guard.Config{
@@ -80,12 +84,12 @@ func child(dir, addr string) {
 		fmt.Println("failed", err)
 		os.Exit(1)
 	}
-	go func() { // a fifth of a core: many of these run side by side
+	go func() { // a twentieth of a core: many of these run side by side
 		for {
-			busy, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+			busy, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 			planted(busy)
 			cancel()
-			time.Sleep(8 * time.Millisecond)
+			time.Sleep(95 * time.Millisecond)
 		}
 	}()
 	fmt.Println("ready")
@@ -184,6 +188,7 @@ func (c *chain) run(end string) {
 	cmd.Env = append(os.Environ(), childEnv+"="+c.dir+"|"+c.addr)
 	cmd.Stderr = os.Stderr
 	out := must(cmd.StdoutPipe())
+	must(cmd.StdinPipe()) // which the child reads: it must not outlive the test
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
