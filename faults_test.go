@@ -129,6 +129,10 @@ var faults = []struct{ fault, folder, test string }{
 	138: {"a release that runs for less than a minute", "internal/reference", "TestFault_138_ShortRelease"},
 	139: {"SetBudgets between two windows of a release", "guard", "TestFault_139_SetBudgetsInBetween"},
 	140: {"a process ends while it writes its reference", "internal/reference", "TestFault_140_StoppedWhileWriting"},
+	141: {"the folder of references cannot be read", "internal/reference", "TestFault_141_FolderNotReadable"},
+	142: {"a reference is huge, or a gzip bomb", "internal/reference", "TestFault_142_HugeReference"},
+	143: {"the clock is set back a day between releases", "internal/reference", "TestFault_143_ClockSetBack"},
+	144: {"two builds run at once, and one is rolled back", "internal/reference", "TestFault_144_TwoBuildsAtOnce"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

@@ -34,7 +34,7 @@ type References struct {
 // A ReferenceFile is one of them.
 type ReferenceFile struct {
 	Name string
-	Time time.Time // of the last write, but not in the future
+	Time time.Time // of the last write, by a clock that may have been wrong
 	Size int64
 }
 
@@ -58,7 +58,7 @@ func IsReferenceName(name string) bool {
 }
 
 // List lists the files whose name has the prefix, the newest first. Those with a time to come are the
-// last: a clock was wrong.
+// last: a clock was wrong. Among themselves they are in order, too: the clock may have been set back since.
 func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 	if err := r.disk.open(); err != nil {
 		return nil, fmt.Errorf("list references: %w", err)
@@ -76,22 +76,27 @@ func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // it was removed meanwhile, or is none of ours
 		}
-		at := info.ModTime()
-		if at.After(now.Add(time.Minute)) {
-			at = time.Time{}
+		files = append(files, ReferenceFile{name, info.ModTime(), info.Size()})
+	}
+	past := func(f *ReferenceFile) int {
+		if f.Time.After(now.Add(time.Minute)) {
+			return 0
 		}
-		files = append(files, ReferenceFile{name, at, info.Size()})
+		return 1
 	}
 	// sort.Slice has its code once: an instance of slices.SortFunc makes a program 12 KB larger.
 	sort.Slice(files, func(i, j int) bool {
 		a, b := &files[i], &files[j]
-		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) < 0
+		return cmp.Or(cmp.Compare(past(b), past(a)), b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) < 0
 	})
 	return files, nil
 }
 
 // Read reads a file that List has listed.
 func (r *References) Read(name string) ([]byte, error) {
+	if info, err := r.disk.lstat(name); err == nil && info.Size() > maxReference {
+		return nil, fmt.Errorf("read reference %s: it has %d bytes, expected at most %d", name, info.Size(), maxReference)
+	}
 	f, err := r.disk.read(name)
 	if err != nil {
 		return nil, fmt.Errorf("read reference: %w", err)

@@ -97,6 +97,14 @@ func TestFault_131_ReferenceOfTheFuture(t *testing.T) {
 	if got := listRefs(t, r, "shop-"); len(got) != 2 || got[0] != "shop-b.pb.gz" {
 		t.Errorf("%v, want b first", got)
 	}
+	// If all are, the clock was set back, and their order is right.
+	for i, name := range []string{"shop-b.pb.gz", "shop-a.pb.gz"} {
+		at := later.Add(time.Duration(i) * time.Hour)
+		os.Chtimes(filepath.Join(dir, referencesName, name), at, at)
+	}
+	if got := listRefs(t, r, "shop-"); len(got) != 2 || got[0] != "shop-a.pb.gz" {
+		t.Errorf("%v, want a first", got)
+	}
 }
 
 // TestFault_132_ReferenceByTwo: of two processes that write a reference at once one wins, whole.

@@ -31,6 +31,7 @@ type Keeper struct {
 	known    bool // build is, and what the folder has
 	before   *release.Side
 	problem  error // the last one with files
+	unread   error // why there may be references that are not known
 	looks    map[string]*look
 	balanced bool
 	windows  int           // of this process
@@ -141,7 +142,7 @@ func (k *Keeper) collect() {
 	}
 	select {
 	case f := <-k.loaded:
-		k.known, k.build, k.problem = true, f.build, f.err
+		k.known, k.build, k.problem, k.unread = true, f.build, f.err, f.err
 		k.sum.Build = f.build
 		if k.before == nil && f.before != nil {
 			k.before = f.before
@@ -316,6 +317,8 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 		return nil, "a test keeps no references of builds"
 	case !k.known:
 		return nil, "the references of earlier builds are being read"
+	case k.unread != nil:
+		return nil, "no reference of an earlier build could be read: " + k.unread.Error()
 	default:
 		return nil, "this is the first build here; it becomes the reference"
 	}

@@ -1,0 +1,212 @@
+package reference
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// leave leaves the reference of a build, written so long ago.
+func leave(t *testing.T, dir, version string, ago time.Duration) (file string) {
+	t.Helper()
+	r := begin(t, dir, build(version), nil)
+	r.windows(10, 0)
+	r.Stop(t.Context())
+	file = filepath.Join(dir, "references", nameOf(build(version)))
+	age(t, file, ago)
+	return file
+}
+
+func age(t *testing.T, file string, ago time.Duration) {
+	t.Helper()
+	at := time.Now().Add(-ago)
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// problems takes windows, and returns what they say of files.
+func (r *running) problems(n int) (list []string) {
+	r.t.Helper()
+	for range n {
+		r.now = r.now.Add(time.Minute)
+		if err := r.Window(r.t.Context(), table(r.t, small), window(0.4, 100)); err != nil {
+			list = append(list, err.Error())
+		}
+		r.await()
+		r.rest(context.Background())
+	}
+	return list
+}
+
+// TestFault_141_FolderNotReadable: a folder that is a link, belongs to all, or may not be opened, and a file
+// in its place: the problem is told, and nothing claims that there was no build before.
+func TestFault_141_FolderNotReadable(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(folder string) error
+		want  string
+	}{
+		"a link": {func(folder string) error {
+			return errorsOf(os.Rename(folder, folder+".away"), os.Symlink(folder+".away", folder))
+		}, "is a link"},
+		"a file": {func(folder string) error {
+			return errorsOf(os.Rename(folder, folder+".away"), os.WriteFile(folder, nil, 0o600))
+		}, "not a directory"},
+		"for all":   {func(folder string) error { return os.Chmod(folder, 0o777) }, "mode 0777"},
+		"forbidden": {func(folder string) error { return os.Chmod(folder, 0) }, "permission denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newDir(t)
+			leave(t, dir, "v1", time.Hour)
+			folder := filepath.Join(dir, "references")
+			if err := test.spoil(folder); err != nil {
+				t.Skip(err)
+			}
+			t.Cleanup(func() { os.Chmod(folder, 0o700) })
+			if list, err := os.ReadDir(folder); name == "forbidden" && err == nil {
+				t.Skipf("root may read all: %d files", len(list))
+			}
+			r := begin(t, dir, build("v2"), nil)
+			told := r.problems(12)
+			if len(told) == 0 || len(told) > 3 || !strings.Contains(told[0], test.want) {
+				t.Errorf("told %q, want %q when it is read, and when it is written", told, test.want)
+			}
+			if _, why := r.compare(); !strings.Contains(why, "no reference of an earlier build could be read: ") || !strings.Contains(why, test.want) {
+				t.Error(why)
+			}
+			r.Stop(t.Context())
+		})
+	}
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestFault_142_HugeReference: a file of a gigabyte, a gzip bomb, and what is no profile in the place of the
+// newest reference are told, and the one before it is compared with.
+func TestFault_142_HugeReference(t *testing.T) {
+	var bomb bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
+	for range 64 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	for name, test := range map[string]struct {
+		spoil func(file string) error
+		most  uint64 // memory for reading
+		want  string
+	}{
+		"a gigabyte": {func(file string) error { return os.Truncate(file, 1<<30) }, 4 << 20, "it has 1073741824 bytes"},
+		"a bomb":     {func(file string) error { return os.WriteFile(file, bomb.Bytes(), 0o600) }, 80 << 20, "bytes"},
+		"no profile": {func(file string) error { return os.WriteFile(file, []byte("reference"), 0o600) }, 4 << 20, "decode"},
+		"empty":      {func(file string) error { return os.Truncate(file, 0) }, 4 << 20, "decode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newDir(t)
+			leave(t, dir, "v1", 2*time.Hour)
+			file := leave(t, dir, "v2", time.Hour)
+			if err := test.spoil(file); err != nil {
+				t.Fatal(err)
+			}
+			age(t, file, time.Hour)
+			var was, is runtime.MemStats
+			runtime.ReadMemStats(&was)
+			before, own, err := load(dir, build("v3"))
+			runtime.ReadMemStats(&is)
+			if used := is.TotalAlloc - was.TotalAlloc; used > test.most {
+				t.Errorf("reading took %d bytes of memory, want at most %d", used, test.most)
+			}
+			if own != nil || before == nil || before.Build.Version != "v1" || err == nil || !strings.Contains(err.Error(), nameOf(build("v2"))) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%+v, %+v, %v", before, own, err)
+			}
+			r := begin(t, dir, build("v3"), nil)
+			if told := r.problems(10); len(told) != 1 || !strings.Contains(told[0], test.want) {
+				t.Errorf("told %q", told)
+			}
+			if c, why := r.compare(); c == nil || c.Before.Build.Version != "v1" {
+				t.Errorf("%+v, %s", c, why)
+			}
+		})
+	}
+}
+
+// TestFault_143_ClockSetBack: the clock goes back a day after two releases. The next build is compared with
+// the second one still, and a build whose file has the right time goes before both.
+func TestFault_143_ClockSetBack(t *testing.T) {
+	dir := newDir(t)
+	leave(t, dir, "v8", -23*time.Hour)
+	leave(t, dir, "v9", -24*time.Hour)
+	leave(t, dir, "v10", -22*time.Hour) // which is the first by name
+	compared := func(version, want string) {
+		t.Helper()
+		r := begin(t, dir, build(version), nil)
+		r.windows(10, 0)
+		if c, why := r.compare(); c == nil || c.Before.Build.Version != want {
+			t.Errorf("%s is compared with %+v, %s, want %s", version, c, why, want)
+		}
+		r.Stop(t.Context())
+	}
+	compared("v11", "v9")
+	compared("v12", "v11")
+	// In a process that runs, the clock has no part in when it writes.
+	r := begin(t, dir, build("v13"), nil)
+	r.windows(10, 0)
+	r.rest(t.Context())
+	written := r.written
+	r.now = r.now.Add(-24 * time.Hour)
+	r.windows(10, 0)
+	if r.written != written {
+		t.Error("it is written again when the clock goes back")
+	}
+	r.windows(24*60, 0)
+	if !r.written.After(written) {
+		t.Error("it is not written any more")
+	}
+}
+
+// TestFault_144_TwoBuildsAtOnce: in a rolling update two builds write into one folder in turns. Each keeps its
+// own, and the new one is compared with the old one. After a rollback, the old build goes on with its own
+// reference, and is compared with the one that was rolled back.
+func TestFault_144_TwoBuildsAtOnce(t *testing.T) {
+	dir := newDir(t)
+	old := begin(t, dir, build("v1"), nil)
+	old.windows(10, 0)
+	old.rest(t.Context())
+	next := begin(t, dir, build("v2"), nil)
+	for range 5 {
+		old.windows(11, 0)
+		next.windows(11, 30)
+	}
+	for r, want := range map[*running]string{old: "first build here", next: ""} {
+		if _, why := r.compare(); !strings.Contains(why, want) || want == "" && why != "" {
+			t.Errorf("%s, want %q", why, want)
+		}
+	}
+	if c, _ := next.compare(); c.Before.Build.Version != "v1" || !c.Functions[0].Named {
+		t.Errorf("%+v", c)
+	}
+	old.Stop(t.Context())
+	next.Stop(t.Context())
+	if n := len(files(t, dir)); n != 2 {
+		t.Errorf("%d files", n)
+	}
+	age(t, filepath.Join(dir, "references", nameOf(build("v1"))), time.Minute)
+	back := begin(t, dir, build("v1"), nil)
+	back.windows(10, 0)
+	c, why := back.compare()
+	if c == nil || c.Before.Build.Version != "v2" || c.Now.Samples != float64(75*40) || c.Process.Value >= 0 || len(c.Functions) == 0 || c.Functions[0].Named {
+		t.Errorf("%+v, %s", c, why)
+	}
+}
