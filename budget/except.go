@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -69,11 +70,11 @@ func (b *Budget) accept(r *judge.Rule, at time.Time) {
 }
 
 // acceptedUntil is the day until which a function or package was accepted, "" if it never was for a
-// while. One that is an offender is accepted no more.
+// while, or is still.
 func (b *Budget) acceptedUntil(name string) (last string) {
 	for _, text := range b.Except {
 		e := exceptionOf(text)
-		if e.day == "" || e.day <= last {
+		if e.day == "" || e.day <= last || time.Now().Before(e.end()) {
 			continue
 		}
 		if p, err := pattern.Parse(e.pattern); err == nil && p.Match(name) {
@@ -83,13 +84,18 @@ func (b *Budget) acceptedUntil(name string) (last string) {
 	return last
 }
 
-// lapsed says of the offenders which were accepted for a while that is over, "" if none was.
+// lapsed says of the offenders, and of what most of their cost is in, which were accepted for a while that is
+// over, "" if none was: while a function is accepted, its samples are not charged to its callers either. What it
+// calls is charged all the time.
 func (r *Result) lapsed() string {
 	var list []string
 	for i := range r.Offenders {
-		name := r.Offenders[i].Function
-		if day := r.Budget.acceptedUntil(name); day != "" {
-			list = append(list, pattern.Visible(name)+" was accepted until "+day+", which is over")
+		for _, f := range append([]Frame{r.Offenders[i].Frame}, r.Offenders[i].Callees...) {
+			day := r.Budget.acceptedUntil(f.Function)
+			note := pattern.Visible(f.Function) + " was accepted until " + day + ", which is over"
+			if day != "" && !slices.Contains(list, note) {
+				list = append(list, note)
+			}
 		}
 	}
 	return strings.Join(list, "; ")
