@@ -55,75 +55,82 @@ const (
 
 // Comparison is what a build (now) costs against another one (before).
 type Comparison struct {
-	Per         string
-	Before, Now Summary
+	Per    string  `json:"per,omitempty"`
+	Before Summary `json:"before"`
+	Now    Summary `json:"now"`
 
 	// Why says why nothing is compared, "" if something is.
-	Why string `json:",omitempty"`
+	Why string `json:"why,omitempty"`
 
 	// Process is the growth of the whole process per unit of work, as a part: 0.031 is 3.1% more.
 	// Known says that there is one.
-	Process Growth
-	Known   bool
+	Process Growth `json:"process"`
+	Known   bool   `json:"known"`
 	// Scale is what everything costs now in parts of what it cost before. Without a unit of work it
 	// is relative to the functions that did not change.
-	Scale Growth
+	Scale Growth `json:"scale"`
 	// Common is what most functions have in common, per unit of work; 1 if not known.
-	Common float64
+	Common float64 `json:"common"`
 
 	// Functions are those with a notable share on either side: first those that cost more, with the
 	// deepest of a chain of calls first, then by how much they have changed.
-	Functions []Function
+	Functions []Function `json:"functions"`
 	// Matched is the part of the samples now that ends in functions which both builds have.
-	Matched float64
+	Matched float64 `json:"matched"`
 	// Notes are what a reader should know, as other releases of Go.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // A Summary says what was measured of a side.
 type Summary struct {
-	Build   Build
-	Samples float64
-	CPU     float64 // seconds
-	Elapsed float64 // seconds
-	Work    float64 // in the unit of the comparison
-	Load    float64 // work in a second; 0 if not known
+	Build   Build   `json:"build"`
+	Samples float64 `json:"samples"`
+	CPU     float64 `json:"cpu"`     // seconds
+	Elapsed float64 `json:"elapsed"` // seconds
+	Work    float64 `json:"work"`    // in the unit of the comparison
+	Load    float64 `json:"load"`    // work in a second; 0 if not known
 }
 
 // A Growth is a number with its bounds.
-type Growth struct{ Value, Low, High float64 }
+type Growth struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
 
 // A Function is one that both builds have, or one of them.
 type Function struct {
-	Name string
-	Was  string `json:",omitempty"` // its name before, if that was another one
-	Status
+	Name   string `json:"function"`
+	Was    string `json:"was,omitempty"` // its name before, if that was another one
+	Status `json:"change"`
 	// Now and Before are its cost: CPU seconds per unit of work, or a share without a unit.
-	Now, Before float64
+	Now    float64 `json:"now"`
+	Before float64 `json:"before"`
 	// Points is its growth in parts of what everything cost before.
-	Points Growth
+	Points Growth `json:"points"`
 	// Named says that it is to be named: it costs more for sure, and not because of a function
 	// below it that does.
-	Named bool
+	Named bool `json:"named"`
 	// Caller is what the growth was compared with, and From the functions where moved cost was before.
-	Caller string   `json:",omitempty"`
-	From   []string `json:",omitempty"`
+	Caller string   `json:"caller,omitempty"`
+	From   []string `json:"from,omitempty"`
 	// Line is its costliest line, and Blame the nearest one of the program's own module on the way to it.
-	Line, Blame Frame
+	Line  Frame `json:"line"`
+	Blame Frame `json:"blame"`
 	// New says that no sample before has it.
-	New bool
+	New bool `json:"new"`
 	// Hits are its samples now.
-	Hits float64
+	Hits float64 `json:"hits"`
 
 	id id
 }
 
 // A Frame is a line of a function.
 type Frame struct {
-	Function string
-	File     string
-	Line     int
-	Own      bool // of the program's own module
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Own      bool   `json:"own,omitempty"` // of the program's own module
 }
 
 // comparing is a comparison that is being made.

@@ -2,6 +2,8 @@ package release
 
 import (
 	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -90,5 +92,32 @@ func TestRegressionBesideRefactoring(t *testing.T) {
 	}
 	if f := find(t, c, "main.isValid"); f.Named || f.Status == Grown {
 		t.Errorf("isValid: %s", show(c))
+	}
+}
+
+// TestJSONNames: a comparison is part of what `profguard diff -o json` writes, whose names are in lower case.
+func TestJSONNames(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(x reflect.Type) {
+		if seen[x] {
+			return
+		}
+		switch seen[x] = true; x.Kind() {
+		case reflect.Slice, reflect.Pointer:
+			walk(x.Elem())
+		case reflect.Struct:
+			for i := range x.NumField() {
+				f := x.Field(i)
+				if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && (name == "" || name != strings.ToLower(name)) {
+					t.Errorf("%s.%s is %q as JSON, want a name in lower case", x.Name(), f.Name, name)
+				}
+				walk(f.Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Comparison]())
+	if !seen[reflect.TypeFor[Frame]()] {
+		t.Error("not all types were seen")
 	}
 }

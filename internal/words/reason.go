@@ -10,7 +10,6 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -201,26 +200,10 @@ func (p *phrasing) released(reason judge.Released) string {
 	case f == nil:
 		return "no function has a notable share; " + builds
 	case p.finding.Verdict == evidence.Inconclusive:
-		return c.Sentence(f) + lineOf(f) + "; more samples will tell; " + builds
+		return c.Sentence(f) + f.At() + "; more samples will tell; " + builds
 	default:
 		return c.Sentence(f) + "; " + builds
 	}
-}
-
-// lineOf is the line to look at of a function that may have grown. Those that have are offenders, whose lines
-// a result shows itself.
-func lineOf(f *release.Function) string {
-	at, from := f.Blame, ""
-	if at.File == "" {
-		at = f.Line
-	}
-	if at.Function != f.Name && at.Function != "" {
-		from = ", called from " + at.Function
-	}
-	if place := (&judge.Frame{File: at.File, Line: at.Line}).Place(); place != "" {
-		return from + " at " + place
-	}
-	return ""
 }
 
 // growth is the sentence about growth. For a new function it has no number.
