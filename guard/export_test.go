@@ -63,6 +63,7 @@ func (w *world) seams() seams {
 	p := loop.Process{
 		Source: w,
 		Snap:   w.snap,
+		Load:   w.reading,
 		Random: func() float64 {
 			if w.random == nil {
 				return 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/release"
 )
@@ -23,6 +24,7 @@ type deployment struct {
 	extra   int               // samples of a new function in a window of some 400
 	rename  *strings.Replacer // of functions
 	windows int
+	busy    float64 // the part of the time that threads wait for a core: work costs more then
 }
 
 // deploy runs a build in a folder: a minute a window, 100 requests in each.
@@ -31,11 +33,12 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 	w := newWorld()
 	w.build = release.Build{Program: "example.com/shop", Version: d.version, Revision: "abcdef0123456789", Go: "go1.27.4", Arch: "linux/amd64", Binary: "binary-of-" + d.version}
 	r := rand.New(rand.NewPCG(uint64(len(d.version)), uint64(d.extra+1)))
-	requests, samples := 0.0, 0
+	requests, samples, dearer := 0.0, 0, 1+0.4*d.busy
 	w.take = func(n int) profiler.Window {
 		var text strings.Builder
 		text.WriteString("cpu 10s\n")
 		line := func(stack string, mean int) {
+			mean = int(dearer * float64(mean))
 			n := max(1, mean+int(2*r.NormFloat64()*float64(mean)/20))
 			samples += n
 			if d.rename != nil {
@@ -54,7 +57,10 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 		requests += 100
 		return cpuWindow(text.String())
 	}
-	w.cores = func(time.Duration) float64 { return 0.4 + float64(d.extra)/1000 }
+	w.cores = func(time.Duration) float64 { return (0.4 + float64(d.extra)/1000) * dearer }
+	w.load = func(since time.Duration) process.Load {
+		return process.Load{Waited: since.Seconds() * w.cores(0) * d.busy / (1 - d.busy), Total: 1 + 2*since.Seconds()}
+	}
 	cfg.DumpDir = dir
 	cfg.Work = map[string]func() float64{"request": func() float64 { return requests }}
 	g := w.start(t, cfg)
@@ -203,4 +209,25 @@ func TestReleaseOfDefaults(t *testing.T) {
 			g.Stop()
 		}
 	})
+}
+
+// TestReleaseOnQuieterMachine: a build that costs less after one on a busy machine is not told as cheaper for
+// sure, and why. On a machine that is as busy, it is.
+func TestReleaseOnQuieterMachine(t *testing.T) {
+	for _, busy := range []float64{0.35, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "dumps")
+			slower := deployment{version: "v1.0.0", windows: 30, busy: 0.35}
+			deploy(t, dir, slower, Config{}, nil)
+			w := deploy(t, dir, deployment{version: "v1.0.1", windows: 65, busy: 0.35 - busy}, Config{}, nil)
+			e := named(w.events, EventRelease)
+			if len(e) != 1 {
+				t.Fatalf("%v", w.events)
+			}
+			r, said := e[0].Release, strings.Contains(e[0].Message, "the machine was busier before (threads waited 35% of the time for a core, now 0%)")
+			if unsure := r.High >= 0 && r.Low <= 0 && strings.Contains(e[0].Message, " may cost "); busy > 0 && (!unsure || !said) || busy == 0 && said {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
 }

@@ -36,6 +36,8 @@ type world struct {
 	random func() float64
 	// reads stands in for what the process uses, unless nil.
 	reads func() process.Snapshot
+	// load is what the machine has done, unless nil.
+	load func(since time.Duration) process.Load
 	// stretch is how much longer a window takes than was asked.
 	stretch float64
 	// linked are the functions of the program.
@@ -159,6 +161,13 @@ func (w *world) snap() process.Snapshot {
 		w.metered += d
 	}
 	return process.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
+}
+
+func (w *world) reading() process.Load {
+	if w.load == nil {
+		return process.Load{}
+	}
+	return w.load(w.since())
 }
 
 // quiet keeps a guard in a test from what belongs to the process.

@@ -45,6 +45,7 @@ func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
 		Process: Process{
 			Source: windows("cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"),
 			Snap:   s.snap,
+			Load:   process.ReadLoad,
 			Random: func() float64 { return 0 },
 			Linked: func(yield func(string) bool) error {
 				_ = yield("main.work") && yield("fmt.Println")

@@ -16,6 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // A Measurement is what a window shows of the process, before anything is judged.
@@ -41,6 +42,7 @@ type Measurement struct {
 type reading struct {
 	process.Snapshot
 	work Readings
+	load process.Load  // of the machine, for releases
 	own  allocations   // by the guard, since it began
 	cost time.Duration // of reading work, estimated
 }
@@ -59,6 +61,7 @@ type Window struct {
 	CPU     time.Duration      // that the process used
 	Work    map[string]float64 // that was done, by unit
 	NoWork  map[string]string  // why the work of a unit is not known
+	Machine release.Machine    // what it did meanwhile
 	Profile decode.Source      // nobody may write to it
 	Table   *decode.Table      // the same; only until the call returns
 }
@@ -73,6 +76,7 @@ type Source interface {
 type Process struct {
 	Source  Source
 	Snap    func() process.Snapshot
+	Load    func() process.Load // of the machine
 	Random  func() float64
 	Linked  func(yield func(name string) bool) error
 	Profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
@@ -82,7 +86,7 @@ type Process struct {
 // ThisProcess is the process that runs.
 func ThisProcess() Process {
 	return Process{
-		Source: profiler.Process(), Snap: process.Read, Random: rand.Float64, Linked: process.Functions,
+		Source: profiler.Process(), Snap: process.Read, Load: process.ReadLoad, Random: rand.Float64, Linked: process.Functions,
 		Profile: (*profiles.Taker).Take, Offer: (*dumps.Store).Offer,
 	}
 }
@@ -129,6 +133,9 @@ func (m *measurer) begin() *reading {
 // read reads all counters.
 func (m *measurer) read() *reading {
 	r := &reading{Snapshot: m.Snap(), own: m.heap.own}
+	if m.releases != nil {
+		r.load = m.Load()
+	}
 	began, used := time.Now(), process.ProcessCPU()
 	r.work = m.counters.now()
 	elsewhere := min(process.Between(m.last, r.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
@@ -222,7 +229,20 @@ func (r *Measurement) good() *Window {
 	if r.table == nil {
 		return nil
 	}
-	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Profile: r.CPU.Source, Table: r.table}
+	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Machine: r.before.machine(r.now), Profile: r.CPU.Source, Table: r.table}
+}
+
+// machine is what the machine did from one reading to another. It is not known of a window that other
+// code has fed, if nothing was read when it began.
+func (r *reading) machine(now *reading) release.Machine {
+	a, b := r.load, now.load
+	if a.Total == 0 || b.Total <= a.Total {
+		return release.Machine{}
+	}
+	own := (now.CPU - r.CPU).Seconds()
+	return release.Machine{
+		Waited: max(0, b.Waited-a.Waited), Others: max(0, b.Used-a.Used-own), Stolen: max(0, b.Stolen-a.Stolen), Cores: b.Total - a.Total,
+	}
 }
 
 // completed returns the start of the period that a window from start to end completes. It

@@ -24,6 +24,8 @@ func TestFault_130_DamagedReference(t *testing.T) {
 		"a huge number":           {prefix + "1\nwindow 1 1e300 1", "window 1"},
 		"no number":               {prefix + "1\nwindow 1 NaN 1", "window 1"},
 		"work below zero":         {prefix + "1\nwindow 1 1 1 \"request\" -7", "request"},
+		"a machine below zero":    {prefix + "1\nwindow 1 1 1\nmachine 0 -1 0 20", "the machine of window 1"},
+		"a machine cut off":       {prefix + "1\nwindow 1 1 1\nmachine 0.3", "damaged"},
 		"a spread below zero":     {prefix + "1\nspread \"main.f\" -1", "main.f"},
 		"too many windows":        {prefix + "1" + strings.Repeat("\nwindow 1 1 1", 101), "101 windows"},
 		"too many facts":          {prefix + "1\nversion \"" + strings.Repeat("v", mostFacts) + "\"", "bytes"},

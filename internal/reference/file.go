@@ -24,9 +24,11 @@ import (
 //	written 2026-01-31T12:00:00Z
 //	version "v1.42.0"
 //	window 950 9.71 10 "request" 4200
+//	machine 0.31 4.5 0 20
 //	spread "main.load" 1.25
 //
-// A window has its samples, its seconds of CPU, its seconds, and its work. JSON would be as good, but
+// A window has its samples, its seconds of CPU, its seconds, and its work. What the machine did in it, as in
+// [release.Machine], is behind it, where it is known. JSON would be as good, but
 // its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
 // parser of sentences for that, and be 0.14 MB larger.
 const prefix = "profguard reference "
@@ -61,6 +63,9 @@ func Encode(s *release.Side, now time.Time) []byte {
 			fmt.Fprintf(&b, " %q %v", name, w.Work[name])
 		}
 		line("")
+		if m := w.Machine; m.Cores > 0 {
+			line("machine %v %v %v %v", m.Waited, m.Others, m.Stolen, m.Cores)
+		}
 	}
 	spread := slices.SortedFunc(maps.Keys(s.Spread), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Spread[b], s.Spread[a]), cmp.Compare(a, b))
@@ -142,6 +147,10 @@ func read(s *release.Side, line string) error {
 			w.Work[name] = f.number()
 		}
 		s.Windows = append(s.Windows, w)
+	case "machine":
+		if n := len(s.Windows); n > 0 {
+			s.Windows[n-1].Machine = release.Machine{Waited: f.number(), Others: f.number(), Stolen: f.number(), Cores: f.number()}
+		}
 	case "spread":
 		if s.Spread == nil {
 			s.Spread = map[string]float64{}
@@ -200,6 +209,9 @@ func check(s *release.Side) error {
 	for i, w := range s.Windows {
 		if !valid(w.Samples) || !valid(w.CPU) || !valid(w.Elapsed) {
 			return fmt.Errorf("window %d has %v samples, %v s of CPU, %v s: expected numbers from 0 on", i+1, w.Samples, w.CPU, w.Elapsed)
+		}
+		if m := w.Machine; !valid(m.Waited) || !valid(m.Others) || !valid(m.Stolen) || !valid(m.Cores) {
+			return fmt.Errorf("the machine of window %d is %+v: expected numbers from 0 on", i+1, m)
 		}
 		for name, n := range w.Work {
 			if !valid(n) {

@@ -40,8 +40,10 @@ func TestSum(t *testing.T) {
 	if sum.Side() != nil {
 		t.Error("there is a side without windows")
 	}
+	w := window(0.4, 100)
+	w.Machine = release.Machine{Waited: 0.31, Others: 4.5, Cores: 20}
 	for range 3 {
-		if err := sum.Add(t.Context(), table(t, small), window(0.4, 100)); err != nil {
+		if err := sum.Add(t.Context(), table(t, small), w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +52,6 @@ func TestSum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := window(0.4, 100)
 	w.Samples = 40
 	if diff := cmp.Diff([]release.Window{w, w, w}, got.Windows); diff != "" || got.Build != build || got.Table.Count() != 120 {
 		t.Errorf("build %+v, %d samples, windows -want +got\n%s", got.Build, got.Table.Count(), diff)
@@ -122,4 +123,34 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestWindowsOfMachines: what the machine did is known of windows that were added up if it is of all.
+func TestWindowsOfMachines(t *testing.T) {
+	for name, unknown := range map[string]int{"known": -1, "not known of one": 70} {
+		sum := new(Windows)
+		for i := range 3 * mostWindows {
+			w := window(1, 1)
+			if i != unknown {
+				w.Machine = release.Machine{Waited: 1, Others: 2, Stolen: 3, Cores: 20}
+			}
+			sum.Add(w)
+		}
+		var all release.Machine
+		for _, w := range sum.List() {
+			if m := w.Machine; m.Cores > 0 {
+				if m != (release.Machine{Waited: m.Cores / 20, Others: m.Cores / 10, Stolen: m.Cores / 20 * 3, Cores: m.Cores}) {
+					t.Errorf("%s: %+v", name, m)
+				}
+				all.Cores += m.Cores
+			}
+		}
+		want := 20.0 * 3 * mostWindows
+		if unknown >= 0 {
+			want -= 20 * float64(sum.each) // of the others that it was added to
+		}
+		if all.Cores != want {
+			t.Errorf("%s: %v seconds of cores, want %v", name, all.Cores, want)
+		}
+	}
 }

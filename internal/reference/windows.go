@@ -43,7 +43,7 @@ func (s *Windows) Add(w release.Window) {
 func (s *Windows) List() []release.Window { return s.list }
 
 // add adds a window to another one. Work is known of both, or not at all: counters may have been reset, or
-// come later.
+// come later. So is the machine.
 func add(to *release.Window, w release.Window) {
 	for name, n := range w.Work {
 		if _, known := to.Work[name]; known {
@@ -51,5 +51,6 @@ func add(to *release.Window, w release.Window) {
 		}
 	}
 	maps.DeleteFunc(to.Work, func(name string, _ float64) bool { _, known := w.Work[name]; return !known })
+	to.Machine = to.Machine.And(w.Machine)
 	to.Samples, to.CPU, to.Elapsed = to.Samples+w.Samples, to.CPU+w.CPU, to.Elapsed+w.Elapsed
 }

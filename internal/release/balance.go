@@ -108,15 +108,22 @@ func (c *Comparison) Headline() string {
 	if c.Per != "" && unit.IsName(c.Per) {
 		samples = fmt.Sprintf("after %s and %s", unit.Plural(int64(c.Now.Samples), "sample"), unit.Plural(int64(c.Now.Work), c.Per))
 	}
-	return fmt.Sprintf("%s %s CPU per %s than %s (%s), %s", c.Now.Build, costs(c.Process.Value), c.Per, c.Before.Build, c.Process.Percent(), samples)
+	verb := "costs"
+	if c.Machine != "" {
+		samples += "; " + c.Machine
+		if c.Process.Low <= 0 && c.Process.High >= 0 {
+			verb = "may cost"
+		}
+	}
+	return fmt.Sprintf("%s %s %s CPU per %s than %s (%s), %s", c.Now.Build, verb, amountOf(c.Process.Value), c.Per, c.Before.Build, c.Process.Percent(), samples)
 }
 
-// costs is "costs 3.1% more".
-func costs(growth float64) string {
+// amountOf is "3.1% more".
+func amountOf(growth float64) string {
 	if growth < 0 {
-		return fmt.Sprintf("costs %.1f%% less", -100*growth)
+		return fmt.Sprintf("%.1f%% less", -100*growth)
 	}
-	return fmt.Sprintf("costs %.1f%% more", 100*growth)
+	return fmt.Sprintf("%.1f%% more", 100*growth)
 }
 
 // Percent are the bounds in percent: "+2.4% to +3.9%".

@@ -77,6 +77,9 @@ type Comparison struct {
 	Functions []Function `json:"functions"`
 	// Matched is the part of the samples now that ends in functions which both builds have.
 	Matched float64 `json:"matched"`
+	// Machine says that the machine was busier on one side, and what that may be of the difference; "" if
+	// it was not. The bounds of the process, and of functions, count that in.
+	Machine string `json:"machine,omitempty"`
 	// Notes are what a reader should know, as other releases of Go.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -139,8 +142,8 @@ type comparing struct {
 	before, now *counted
 	names       []string // by id: those of now, where there are
 	was         []string // by id: those of before
-	scale       Growth
-	expected    float64 // what a function may cost now, in parts of what it cost before, without a change of the program
+	scale       Growth   // its High is what all may cost if the machine was busier before
+	expected    float64  // what a function may cost now, in parts of what it cost before, without a change of the program
 	moves       map[id]move
 	result      *Comparison
 }
@@ -279,7 +282,9 @@ func (c *comparing) measure() (why string) {
 	sampled(&was, c.before)
 	_, least, _ := is.Against(was, alpha)
 	value, _, most := is.Against(was, highAlpha)
-	c.scale = Growth{value, least, most}
+	busier, wasBusier, said := c.machine()
+	r.Machine = said
+	c.scale = Growth{value, least, most * wasBusier}
 	load := 1.0
 	if x, y := r.Before.Load, r.Now.Load; x > 0 && y > 0 {
 		load = max(1, x/y)
@@ -288,8 +293,8 @@ func (c *comparing) measure() (why string) {
 		r.Common = value * common
 		c.expected = min(max(r.Common, 1), commonMost)
 	}
-	c.expected = max(c.expected, load)
-	r.Process, r.Known = Growth{value - 1, least - 1, most - 1}, true
+	c.expected = max(c.expected, load, busier)
+	r.Process, r.Known = Growth{value - 1, least/busier - 1, c.scale.High - 1}, true
 	return ""
 }
 

@@ -28,10 +28,11 @@ type Side struct {
 
 // A Window is a time in which a profile was taken, or several in a row.
 type Window struct {
-	Samples float64            `json:"samples"`
-	CPU     float64            `json:"cpu"`     // seconds, as the operating system counts them
-	Elapsed float64            `json:"elapsed"` // seconds
-	Work    map[string]float64 `json:"work,omitempty"`
+	Samples float64
+	CPU     float64 // seconds, as the operating system counts them
+	Elapsed float64 // seconds
+	Work    map[string]float64
+	Machine Machine
 }
 
 // Build is what an executable says of itself.

@@ -29,6 +29,7 @@ type load struct {
 	work    float64 // units in a window of 10 s
 	jitter  float64 // of windows: of the machine's speed, and of the mix of work
 	speed   float64 // of the machine, 1 if 0
+	busy    float64 // the part of the time that threads waited for a core; 0 if that is not known
 }
 
 const root = "runtime.goexit;net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route"
@@ -117,6 +118,9 @@ func (p *program) run(t testing.TB, r *rand.Rand, l load) *Side {
 		}
 		for _, c := range p.fixed {
 			p.take(r, &w, c, c.cost*w.Elapsed*slow, total, hits)
+		}
+		if l.busy > 0 {
+			w.Machine = Machine{Waited: w.CPU * l.busy / (1 - l.busy), Cores: 20}
 		}
 		spreads.Add(w.Samples, hits)
 		s.Windows = append(s.Windows, w)

@@ -200,7 +200,7 @@ func (p *phrasing) released(reason judge.Released) string {
 	case f == nil:
 		return "no function has a notable share; " + builds
 	case p.finding.Verdict == evidence.Inconclusive:
-		return c.Sentence(f) + f.At() + "; more samples will tell; " + builds
+		return c.Sentence(f) + f.At() + "; " + cmp.Or(c.Machine, "more samples will tell") + "; " + builds
 	default:
 		return c.Sentence(f) + "; " + builds
 	}
