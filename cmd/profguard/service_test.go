@@ -103,7 +103,7 @@ func TestCheckService(t *testing.T) {
 		said    []string
 		status  int
 	}{
-		{"all", true, []string{"-b", "service.txt"}, []string{"14 kept, 3 broken, 0 undecided", "samples of cpu in 1", "of allocs in 1", "of mutex in 1", "of block in 1", "of heap", "of goroutine"}, exitBroken},
+		{"all", true, []string{"-b", "service.txt"}, []string{"14 kept, 3 broken, 0 undecided", " samples of cpu in ", "a profile of allocs in ", "a profile of mutex in ", "a profile of block in ", "of heap", "of goroutine"}, exitBroken},
 		{"without metrics", false, []string{"-b", "service.txt"}, []string{"no metrics: ", "/metrics answered 404 Not Found; -metrics says where they are", "9 kept, 2 broken, 6 undecided", "expected -figure rss=VALUE", "expected -work spins_total=COUNT"}, exitBroken},
 		{"what is given counts", true, []string{"-budget", "rss below 1GiB", "-figure", "rss=1e15"}, []string{"1 broken"}, exitBroken},
 		{"no such unit", true, []string{"-budget", "process below 1s per requests_total"}, []string{"no counter requests_total in ", "expected -work requests_total=COUNT"}, exitUndecided},

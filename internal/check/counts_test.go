@@ -159,15 +159,18 @@ func TestCheckCountsForHalfOfTheTime(t *testing.T) {
 	}
 	needProfiler(t)
 	n := 0
-	got := tryCheck(t, Config{Max: 6 * time.Second}, budget.Must("process below 1000 per call of allocs", "no function above 20% cumulative"), func(ctx context.Context) {
-		n++
-		for range 200 + n%2*1600 {
-			leaf = new(int)
-		}
-		for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
-			mixAndRest(ctx, 0.95)
-		}
-	})
+	var got checked
+	for tries := 3; tries == 3 || got.undecided() && tries > 0; tries-- {
+		got = tryCheck(t, Config{Max: 6 * time.Second}, budget.Must("process below 1000 per call of allocs", "no function above 20% cumulative"), func(ctx context.Context) {
+			n++
+			for range 200 + n%2*1600 {
+				leaf = new(int)
+			}
+			for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
+				mixAndRest(ctx, 0.95)
+			}
+		})
+	}
 	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty at") {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}

@@ -130,6 +130,10 @@ func (c checked) verdict() string {
 	return "open"
 }
 
+// undecided reports whether the check could not tell. On a machine that gives a goroutine no core until
+// the check gives up, that is right, and another try may tell.
+func (c checked) undecided() bool { return c.verdict() == "open" || c.verdict() == "skipped" }
+
 // tryCheck runs a check that may fail.
 func tryCheck(t *testing.T, c Config, budgets budget.Set, work func(context.Context)) checked {
 	t.Helper()

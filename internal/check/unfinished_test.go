@@ -104,16 +104,12 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 			if strings.HasSuffix(tt.name, "from before") {
 				go pool()
 			}
-			for tries := 3; ; tries-- { // a goroutine of work may get no core for long on a busy machine
-				got := tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
-				v := got.verdict()
-				if v == "open" && tt.want == "fail" && tries > 1 {
-					continue
-				}
-				if v != tt.want && (tt.want != "" || v == "pass") || !strings.Contains(got.text(), tt.says) {
-					t.Errorf("%s, want %s, saying %q:\n%s %s", v, tt.want, tt.says, got.problem, got.text())
-				}
-				return
+			got := tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
+			for tries := 2; tt.want == "fail" && got.undecided() && tries > 0; tries-- {
+				got = tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
+			}
+			if v := got.verdict(); v != tt.want && (tt.want != "" || v == "pass") || !strings.Contains(got.text(), tt.says) {
+				t.Errorf("%s, want %s, saying %q:\n%s %s", v, tt.want, tt.says, got.problem, got.text())
 			}
 		})
 	}
