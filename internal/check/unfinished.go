@@ -6,6 +6,7 @@ import (
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -17,7 +18,8 @@ const (
 	waitingShare = 0.1
 
 	// A goroutine that works also waits for memory now and then, but not at fewLooks in a row. If the
-	// process uses no CPU at manyLooks, those that seem to run wait in code of C.
+	// process uses no CPU at manyLooks, and no thread of it waits for a core, those that seem to run
+	// wait in code of C.
 	fewLooks, manyLooks = 4, 10
 
 	// mostGoroutines is how many goroutines a batch or a repetition may leave between two calls.
@@ -54,7 +56,7 @@ func (r *run) unfinished(d time.Duration, cores float64, alone bool) (x rest) {
 		if none++; len(own)+len(others) > 0 {
 			none = 0
 		}
-		if quiet++; used[cpuSeconds] > cores*time.Since(at).Seconds() {
+		if quiet++; used[cpuSeconds] > cores*time.Since(at).Seconds() || none == 0 && process.Runnable() > 1 {
 			quiet = 0
 		}
 		late := time.Since(start) > d || time.Until(r.deadline()) < reserve

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
@@ -122,6 +123,19 @@ func waitedBy(h *metrics.Float64Histogram) time.Duration {
 		sum += float64(n) * (low + high) / 2
 	}
 	return time.Duration(trackedOf * sum * float64(time.Second))
+}
+
+// Runnable is the number of threads of this process that run or wait for a core, the caller's among
+// them. On systems without Linux's files for it the result is 0.
+func Runnable() (n int) {
+	files, _ := filepath.Glob("/proc/self/task/*/stat") // errors are about the pattern
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		if _, state, ok := bytes.Cut(data, []byte(") ")); ok && state[0] == 'R' { // after the thread's name
+			n++
+		}
+	}
+	return n
 }
 
 // threadsWaited adds up the waiting time of all threads. Linux has a file for each thread with

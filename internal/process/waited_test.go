@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,4 +62,34 @@ func TestTrackedOf(t *testing.T) {
 	if want := fmt.Sprintf("gTrackingPeriod = %d\n", trackedOf); !strings.Contains(string(source), want) {
 		t.Errorf("the runtime's source has no %q", want)
 	}
+}
+
+// A thread that runs or waits for a core is seen, and one that sleeps is not.
+func TestRunnable(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("Linux's files tell")
+	}
+	var spins atomic.Bool
+	spins.Store(true)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for spins.Load() {
+			continue
+		}
+	}()
+	is := func(want func(n int) bool, what string) {
+		t.Helper()
+		for range 1000 { // now and then the runtime itself has something to do, or nothing
+			if want(Runnable()) {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Errorf("%s: %d threads", what, Runnable())
+	}
+	is(func(n int) bool { return n > 1 }, "one that spins")
+	spins.Store(false)
+	<-ended
+	is(func(n int) bool { return n == 1 }, "only the caller")
 }
