@@ -29,6 +29,10 @@ func (d *Decoder) Merger() *Merger {
 	return &Merger{t: Table{Symbols: t.Symbols}}
 }
 
+// Merger returns one for the names of s: tables that have these names already are added in less time, and several
+// sums have them once.
+func (s *Symbols) Merger() *Merger { return &Merger{t: Table{Symbols: s}} }
+
 // Add adds a profile, but for the samples whose values are all zero. It keeps no reference to it.
 // A sum that would exceed the limits of a profile gets a [LimitError].
 func (m *Merger) Add(t *Table) error {
@@ -120,14 +124,16 @@ func (m *Merger) location(t *Table, l Location) int32 {
 	n := Location{LineLo: int32(len(sum.Lines)), Address: address}
 	key := appendVarint(m.key[:0], address)
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
-		name := sum.Symbols.Intern([]byte(t.Symbols.Name(line.Name))) // which may be a made-up one
-		f := Func{Name: name, File: sum.Symbols.Intern([]byte(t.Symbols.Name(t.Funcs[line.Func].File))), Line: t.Funcs[line.Func].Line}
+		f := Func{Name: line.Name, File: t.Funcs[line.Func].File, Line: t.Funcs[line.Func].Line} // the name may be a made-up one
+		if t.Symbols != sum.Symbols {
+			f.Name, f.File = sum.Symbols.Intern([]byte(t.Symbols.Name(f.Name))), sum.Symbols.Intern([]byte(t.Symbols.Name(f.File)))
+		}
 		at, known := m.funcs[f]
 		if !known {
 			at = int32(len(sum.Funcs))
 			m.funcs[f], sum.Funcs = at, append(sum.Funcs, f)
 		}
-		sum.Lines = append(sum.Lines, Line{Name: name, Func: at, Line: line.Line})
+		sum.Lines = append(sum.Lines, Line{Name: f.Name, Func: at, Line: line.Line})
 		key = appendVarints(key, uint64(at), uint64(line.Line))
 	}
 	m.key = key

@@ -145,8 +145,12 @@ func (k *Keeper) collect() {
 		k.known, k.build, k.problem, k.unread = true, f.build, f.err, f.err
 		k.sum.Build = f.build
 		if k.before == nil && f.before != nil {
-			k.before = f.before
-			k.before.Module, k.before.Modules = k.cfg.Module, k.cfg.Modules
+			table, err := k.sum.sharing(f.before.Table)
+			if err == nil {
+				k.before = f.before
+				k.before.Table, k.before.Module, k.before.Modules = table, k.cfg.Module, k.cfg.Modules
+			}
+			k.problem = errors.Join(k.problem, err)
 		}
 		if f.own != nil {
 			if err := k.sum.resume(f.own); err != nil {
@@ -322,11 +326,7 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 	default:
 		return nil, "this is the first build here; it becomes the reference"
 	}
-	side := k.sum.Side()
-	if side == nil {
-		return nil, "there are no samples yet"
-	}
-	n := float64(side.Table.Count())
+	n := float64(k.sum.Samples())
 	if n < leastSamples {
 		return nil, fmt.Sprintf("builds are compared from %d samples on, and there are %.0f", leastSamples, n)
 	}
@@ -334,7 +334,7 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 	if l := k.looks[key]; l != nil && n < again*l.at && n >= l.at {
 		return l.c, l.why
 	}
-	c, err := release.Compare(ctx, k.before, side, o)
+	c, err := release.Compare(ctx, k.before, k.sum.Side(), o)
 	l := &look{c: c, at: n}
 	if err != nil {
 		l.why = err.Error()
@@ -354,7 +354,7 @@ const mostLooks = 100
 func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.before == nil || k.sum.Side() == nil {
+	if k.before == nil {
 		return nil, false
 	}
 	c, _ = k.compare(ctx, release.Options{Per: k.unit()})
@@ -373,15 +373,14 @@ func (k *Keeper) Pair(ctx context.Context, use func(c *release.Comparison, befor
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.collect()
-	now := k.sum.Side()
-	if k.before == nil || now == nil {
+	if k.before == nil {
 		return false
 	}
 	c, _ := k.compare(ctx, release.Options{Per: k.unit()})
 	if c == nil || c.Why != "" {
 		return false
 	}
-	use(c, k.before, now)
+	use(c, k.before, k.sum.Side())
 	return true
 }
 
@@ -390,7 +389,7 @@ const narrow, anHour = 0.06, 60
 
 // unit is a unit of work that both builds know, "" if there is none.
 func (k *Keeper) unit() string {
-	was, is := k.before.Work(), k.sum.Side().Work()
+	was, is := k.before.Work(), k.sum.Work()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if is[name] > 0 && was[name] > 0 {
 			return name

@@ -20,22 +20,18 @@ type Sum struct {
 	Module  string
 	Modules []string
 
-	merger  *decode.Merger
+	symbols *decode.Symbols // also of the table of the build before
+	kept    *decode.Packed  // nil before the first window
 	windows Windows
 	level   int // see less
 	spreads release.Spreads
 	was     map[string]float64 // the spread that an earlier process of the build has measured
-
-	names   *charge.Names
-	counter charge.Counter
-	query   int
-	layout  *charge.Layout
 }
 
 const (
-	// These bound the table: with what else is kept, a build takes 0.6 to 1.6 MiB. Windows of real services had 250 to 2,800 different stacks,
-	// and far fewer without lines.
-	mostStacks, mostLocations, mostFrames = 2500, 2500, 130_000
+	// These bound the table, so that this build and the one before take at most a megabyte together: see
+	// TestKeeperBounded. Windows of real services had 250 to 2,800 different stacks, and far fewer without lines.
+	mostStacks, mostLocations, mostFrames = 2500, 2500, 100_000
 	// rare is up to how many samples a stack is rare: the lines of such a stack are given up first.
 	rare = 2
 	// spreadShare is the share of a function from which its spread is kept.
@@ -48,13 +44,7 @@ func (s *Sum) Add(ctx context.Context, t *decode.Table, w release.Window) error 
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
-	if s.merger == nil {
-		s.merger = new(decode.Merger)
-	}
-	if err := s.merger.Add(s.less(t)); err != nil {
-		return fmt.Errorf("reference: %w", err)
-	}
-	if err := s.bound(); err != nil {
+	if err := s.add(t); err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
 	w.Samples = n
@@ -63,33 +53,29 @@ func (s *Sum) Add(ctx context.Context, t *decode.Table, w release.Window) error 
 	return nil
 }
 
-// charge is what a window charges to each function, in all its samples.
+// charge is what a window charges to each function, in all its samples. What it takes is forgotten: it would
+// be as large as all else that is kept.
 func (s *Sum) charge(ctx context.Context, t *decode.Table) (hits map[string]float64, n float64, err error) {
-	if s.names == nil {
-		s.names = charge.NewNames(pattern.NewIndex(nil))
-		s.names.Fold = names.Fold
+	layout := charge.LayoutOf(t, kinds.CPU)
+	v, ok := layout.Value(kinds.CPU, unit.Count)
+	if !ok {
+		return nil, 0, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
 	}
-	s.names.Module, s.names.Modules = s.Module, s.Modules
-	if !s.layout.Fits(t, kinds.CPU) {
-		layout := charge.LayoutOf(t, kinds.CPU)
-		v, ok := layout.Value(kinds.CPU, unit.Count)
-		if !ok {
-			return nil, 0, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
-		}
-		s.layout, s.counter = layout, charge.Counter{Names: s.names, Live: true}
-		s.query = s.counter.Ask(charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1})
-	}
-	if err := s.names.Learn(ctx, t); err != nil {
+	known := charge.NewNames(pattern.NewIndex(nil))
+	known.Module, known.Modules, known.Fold = s.Module, s.Modules, names.Fold
+	if err := known.Learn(ctx, t); err != nil {
 		return nil, 0, err
 	}
-	s.counter.Open(t)
-	sums := s.counter.Sums(s.query)
-	if s.counter.Full() {
+	counter := charge.Counter{Names: known, Live: true}
+	query := counter.Ask(charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1})
+	counter.Open(t)
+	sums := counter.Sums(query)
+	if counter.Full() {
 		return nil, 0, fmt.Errorf("the profile has too many functions")
 	}
 	hits = make(map[string]float64, len(sums.Keys))
 	for i, key := range sums.Keys {
-		hits[s.counter.Name(s.query, key)] = float64(sums.Values[i])
+		hits[counter.Name(query, key)] = float64(sums.Values[i])
 	}
 	return hits, sums.N, nil
 }
@@ -111,33 +97,78 @@ func (s *Sum) less(t *decode.Table) *decode.Table {
 	return t.WithoutLines(math.MaxInt64).Shallow(depths[s.level-3])
 }
 
-// bound makes the table smaller if it is too large.
-func (s *Sum) bound() error {
-	for s.isLarge() && s.level < 2+len(depths) {
-		s.level++
-		merger := new(decode.Merger)
-		if err := merger.Add(s.less(s.merger.Table())); err != nil {
+// merger is one for the names of this sum.
+func (s *Sum) merger() *decode.Merger {
+	if s.symbols == nil {
+		s.symbols = new(decode.Symbols)
+	}
+	return s.symbols.Merger()
+}
+
+// add adds a table.
+func (s *Sum) add(t *decode.Table) error {
+	m := s.merger()
+	if s.kept != nil {
+		if err := m.Add(s.kept.Table()); err != nil {
 			return err
 		}
-		s.merger = merger
-		if s.level == 1 && !s.isLarge() {
+	}
+	if err := m.Add(s.less(t)); err != nil {
+		return err
+	}
+	sum, err := s.small(m.Table())
+	if err == nil {
+		s.kept = sum.Pack()
+	}
+	return err
+}
+
+// small makes a table smaller if it is too large, by what becomes the level.
+func (s *Sum) small(t *decode.Table) (*decode.Table, error) {
+	for isLarge(t) && s.level < 2+len(depths) {
+		s.level++
+		m := s.merger()
+		if err := m.Add(s.less(t)); err != nil {
+			return nil, err
+		}
+		t = m.Table()
+		if s.level == 1 && !isLarge(t) {
 			s.level = 0 // what comes has lines again
 		}
 	}
-	return nil
+	return t, nil
 }
 
-func (s *Sum) isLarge() bool {
-	t := s.merger.Table()
+// sharing is a table of another build, not larger than this one's may be, with names that both have once.
+func (s *Sum) sharing(t *decode.Table) (*decode.Table, error) {
+	m := s.merger() // makes the symbols, too
+	if err := m.Add(t); err != nil {
+		return nil, err
+	}
+	other := Sum{symbols: s.symbols}
+	t, err := other.small(m.Table())
+	if err != nil {
+		return nil, err
+	}
+	return t.Pack().Table(), nil
+}
+
+func isLarge(t *decode.Table) bool {
 	return len(t.Samples) > mostStacks || len(t.Locations) > mostLocations || t.Frames > mostFrames
 }
 
 // Windows is how many windows there were.
 func (s *Sum) Windows() int { return s.windows.seen }
 
+// Samples is how many were added up.
+func (s *Sum) Samples() int64 { return s.kept.Count() }
+
+// Work is what was done, by unit.
+func (s *Sum) Work() map[string]float64 { return (&release.Side{Windows: s.windows.List()}).Work() }
+
 // Side is what was added up. It is valid until the next Add. It is nil before the first one.
 func (s *Sum) Side() *release.Side {
-	if s.merger == nil {
+	if s.kept == nil {
 		return nil
 	}
 	spread := s.spreads.Phi(spreadShare)
@@ -145,22 +176,19 @@ func (s *Sum) Side() *release.Side {
 		spread[name] = max(spread[name], phi)
 	}
 	return &release.Side{
-		Build: s.Build, Table: s.merger.Table(), Windows: s.windows.List(), Spread: spread,
+		Build: s.Build, Table: s.kept.Table(), Windows: s.windows.List(), Spread: spread,
 		Module: s.Module, Modules: s.Modules,
 	}
 }
 
 // resume adds what an earlier process of the same build has left.
 func (s *Sum) resume(own *release.Side) error {
-	if s.merger == nil {
-		s.merger = new(decode.Merger)
-	}
-	if err := s.merger.Add(s.less(own.Table)); err != nil {
+	if err := s.add(own.Table); err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
 	for _, w := range own.Windows {
 		s.windows.Add(w)
 	}
 	s.was = own.Spread
-	return s.bound()
+	return nil
 }

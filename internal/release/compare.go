@@ -349,7 +349,7 @@ func (c *comparing) functions() {
 		f.Named = order[f.id] < unnamed
 		c.locate(f)
 	}
-	c.result.Functions = list
+	c.result.Functions = slices.Clone(list) // which is kept
 }
 
 // compare is a function's change.

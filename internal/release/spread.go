@@ -12,7 +12,7 @@ type Spreads struct {
 type spread struct{ h, hh, hn float64 }
 
 // mostSpreads is the number of functions that are kept: beyond it those with few hits are forgotten.
-const mostSpreads = 2000
+const mostSpreads = 1000
 
 // Add counts a window: the hits of functions, in so many samples.
 func (s *Spreads) Add(samples float64, hits map[string]float64) {
