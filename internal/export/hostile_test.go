@@ -26,18 +26,18 @@ func TestHostileErrors(t *testing.T) {
 		times int64 // at least
 		off   bool
 	}{
-		"long":             {func(func()) error { return hostile{nothing, nothing, nothing} }, Failed, 5, false},
-		"text panics":      {func(func()) error { return hostile{panics, nothing, nothing} }, Failed, 5, false}, // fmt has caught it
-		"Is panics":        {func(func()) error { return hostile{nothing, panics, nothing} }, Failed, 3, true},
-		"a pause panics":   {func(func()) error { return hostile{nothing, nothing, panics} }, Failed, 3, true},
-		"text hangs":       {func(hangs func()) error { return hostile{hangs, nothing, nothing} }, Hung, 1, false},
-		"Is hangs":         {func(hangs func()) error { return hostile{nothing, hangs, nothing} }, Hung, 1, false},
-		"a pause hangs":    {func(hangs func()) error { return hostile{nothing, nothing, hangs} }, Hung, 1, false},
-		"nil of its type":  {func(func()) error { return (*StatusError)(nil) }, Failed, 3, true},
-		"an ordinary one":  {func(func()) error { return errors.New("away") }, Failed, 5, false},
-		"panics with one":  {func(func()) error { panic(hostile{panics, nothing, nothing}) }, Failed, 3, true},
-		"panics long":      {func(func()) error { panic(strings.Repeat("x", 10_000)) }, Failed, 3, true},
-		"wrapped and long": {func(func()) error { return fmt.Errorf("a: %w", hostile{nothing, nothing, nothing}) }, Failed, 5, false},
+		"long":             {func(func()) error { return hostile{nothing, nothing, nothing} }, "failed", 5, false},
+		"text panics":      {func(func()) error { return hostile{panics, nothing, nothing} }, "failed", 5, false}, // fmt has caught it
+		"Is panics":        {func(func()) error { return hostile{nothing, panics, nothing} }, "failed", 3, true},
+		"a pause panics":   {func(func()) error { return hostile{nothing, nothing, panics} }, "failed", 3, true},
+		"text hangs":       {func(hangs func()) error { return hostile{hangs, nothing, nothing} }, "hung", 1, false},
+		"Is hangs":         {func(hangs func()) error { return hostile{nothing, hangs, nothing} }, "hung", 1, false},
+		"a pause hangs":    {func(hangs func()) error { return hostile{nothing, nothing, hangs} }, "hung", 1, false},
+		"nil of its type":  {func(func()) error { return (*StatusError)(nil) }, "failed", 3, true},
+		"an ordinary one":  {func(func()) error { return errors.New("away") }, "failed", 5, false},
+		"panics with one":  {func(func()) error { panic(hostile{panics, nothing, nothing}) }, "failed", 3, true},
+		"panics long":      {func(func()) error { panic(strings.Repeat("x", 10_000)) }, "failed", 3, true},
+		"wrapped and long": {func(func()) error { return fmt.Errorf("a: %w", hostile{nothing, nothing, nothing}) }, "failed", 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestHostileErrors(t *testing.T) {
 				q := start(t, r, Limits{})
 				q.Add(r.item(1, false))
 				time.Sleep(time.Hour)
-				if c := q.Counts(); c[tt.count] < tt.times || (c[Off] > 0) != tt.off {
+				if c := q.Counts(); c[tt.count] < tt.times || (c["off"] > 0) != tt.off {
 					t.Errorf("counts %v", c)
 				}
 				if news := r.heard(); len(news) != 1 || len(news[0]) > mostSaid {

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
@@ -30,7 +29,7 @@ type Item struct {
 	// Done is called when the item is sent, or refused, on the queue's goroutine. It may be nil.
 	Done func()
 
-	due    time.Time
+	due    time.Duration // since the queue began
 	tries  int
 	stored bool // it is from Hooks.Stored
 }
@@ -80,20 +79,27 @@ var (
 
 // The results that are counted.
 const (
-	Sent    = "sent"
-	Failed  = "failed"  // an attempt; the item is sent again
-	Hung    = "hung"    // an attempt that has not returned in time; its end is counted, too
-	Refused = "refused" // by the receiver, for good
-	Full    = "full"    // dropped: the queue was full
-	Off     = "off"     // dropped: the host's code has panicked three times in a row
-	Left    = "left"    // dropped: the queue was closed
+	sent    = iota
+	failed  // an attempt; the item is sent again
+	hung    // an attempt that has not returned in time; its end is counted, too
+	refused // by the receiver, for good
+	full    // dropped: the queue was full
+	off     // dropped: the host's code has panicked three times in a row
+	left    // dropped: the queue was closed
 )
 
-// Counts are the numbers of results.
+var results = [...]string{"sent", "failed", "hung", "refused", "full", "off", "left"}
+
+// Counts are the numbers of results, also of those that are 0: a counter that appears with 1 shows
+// no increase.
 func (q *Queue) Counts() map[string]int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return maps.Clone(q.counts)
+	counts := map[string]int64{}
+	for i, n := range q.counts {
+		counts[results[i]] = n
+	}
+	return counts
 }
 
 // A Queue sends items. Make one with [New].
@@ -101,12 +107,13 @@ type Queue struct {
 	limits Limits
 	hooks  Hooks
 	random func() float64
+	began  time.Time
 	done   chan struct{} // closed when the goroutine has ended
 	ending context.Context
 	end    context.CancelFunc
 
 	mu       sync.Mutex
-	counts   map[string]int64 // by result
+	counts   [len(results)]int64
 	items    []*Item
 	bytes    int
 	changed  chan struct{} // holds one token
@@ -128,10 +135,7 @@ type Hooks struct {
 
 // New starts a queue.
 func New(limits Limits, hooks Hooks) *Queue {
-	q := &Queue{limits: limits, hooks: hooks, random: rand.Float64, done: make(chan struct{}), changed: make(chan struct{}, 1), counts: map[string]int64{}}
-	for _, result := range []string{Sent, Failed, Hung, Refused, Full, Off, Left} {
-		q.counts[result] = 0 // a counter that appears with 1 shows no increase
-	}
+	q := &Queue{limits: limits, hooks: hooks, random: rand.Float64, began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}, 1)}
 	q.ending, q.end = context.WithCancel(context.Background())
 	go q.run()
 	return q
@@ -142,7 +146,7 @@ func (q *Queue) Add(it *Item) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		q.counts[Left]++
+		q.counts[left]++
 		return false
 	}
 	return q.add(it)
@@ -159,7 +163,7 @@ func (q *Queue) add(it *Item) bool {
 		if i < 0 && !it.Window {
 			i = 0
 		}
-		q.counts[Full]++
+		q.counts[full]++
 		if i < 0 || len(q.items) == 0 || it.Bytes > q.limits.Bytes {
 			return false
 		}
@@ -173,8 +177,10 @@ func (q *Queue) add(it *Item) bool {
 
 // spread makes an item due within some seconds.
 func (q *Queue) spread(it *Item) {
-	it.due = time.Now().Add(time.Duration(q.random() * float64(q.limits.Spread)))
+	it.due = q.now() + time.Duration(q.random()*float64(q.limits.Spread))
 }
+
+func (q *Queue) now() time.Duration { return time.Since(q.began) }
 
 func (q *Queue) take(i int) *Item {
 	it := q.items[i]
@@ -215,20 +221,20 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	left, why := len(q.items), context.Cause(ctx)
+	n, why := len(q.items), context.Cause(ctx)
 	if q.sending != nil {
-		left++
+		n++
 	}
 	if q.closed {
 		why = errClosed
 		if idle != nil {
-			left += q.dropped
+			n += q.dropped
 		}
 	}
-	if left == 0 {
+	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d profiles are not sent: %w", left, why)
+	return fmt.Errorf("%d profiles are not sent: %w", n, why)
 }
 
 // settle ends the waiting of Flush if there is nothing left. q.mu must be held.
@@ -265,9 +271,9 @@ func (q *Queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	result := Left
+	result := left
 	if s.panics == panicLimit {
-		result = Off
+		result = off
 	}
 	q.counts[result] += int64(len(q.items))
 	q.dropped += len(q.items)

@@ -134,7 +134,7 @@ func TestSends(t *testing.T) {
 		if first := r.sentAt()[0]; first != 2500*time.Millisecond {
 			t.Errorf("the first was sent after %v, want half of the spread", first)
 		}
-		if c := q.Counts(); c[Sent] != 3 || c[Failed] != 0 {
+		if c := q.Counts(); c["sent"] != 3 || c["failed"] != 0 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -169,7 +169,7 @@ func TestFull(t *testing.T) {
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("received %v, want %v", got, tt.want)
 				}
-				if c := q.Counts(); int(c[Full]) != len(tt.add)-len(tt.want) {
+				if c := q.Counts(); int(c["full"]) != len(tt.add)-len(tt.want) {
 					t.Errorf("counts %v", c)
 				}
 			})
@@ -209,7 +209,7 @@ func TestBackOff(t *testing.T) {
 		if !slices.Equal(r.heard(), []string{"connection refused", "<nil>"}) {
 			t.Errorf("news %q", r.heard())
 		}
-		if c := q.Counts(); c[Sent] != 3 || int(c[Failed]) != len(r.attempts())-3 {
+		if c := q.Counts(); c["sent"] != 3 || int(c["failed"]) != len(r.attempts())-3 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -286,7 +286,7 @@ func TestRefused(t *testing.T) {
 		if got := r.received(); !slices.Equal(got, []string{"d2"}) || len(r.attempts()) != 2 || !done {
 			t.Errorf("received %v after %d tries, done: %t", got, len(r.attempts()), done)
 		}
-		if c := q.Counts(); c[Refused] != 1 || c[Sent] != 1 {
+		if c := q.Counts(); c["refused"] != 1 || c["sent"] != 1 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -310,8 +310,8 @@ func TestOneAlwaysFails(t *testing.T) {
 		if got := r.received(); len(got) != 4 {
 			t.Errorf("received %v", got)
 		}
-		if c := q.Counts(); c[Failed] > 30 {
-			t.Errorf("it was tried %d times in an hour", c[Failed])
+		if c := q.Counts(); c["failed"] > 30 {
+			t.Errorf("it was tried %d times in an hour", c["failed"])
 		}
 	})
 }
@@ -337,7 +337,7 @@ func TestPanics(t *testing.T) {
 				if q.Add(r.item(11, false)) {
 					t.Error("it takes more")
 				}
-				if c := q.Counts(); c[Failed] != 3 || c[Off] != 10 || c[Left] != 1 {
+				if c := q.Counts(); c["failed"] != 3 || c["off"] != 10 || c["left"] != 1 {
 					t.Errorf("counts %v", c)
 				}
 				if err := q.Flush(t.Context()); err != nil {
@@ -370,7 +370,7 @@ func TestHangs(t *testing.T) {
 			if n := bytes.Count(stacks, []byte(".(*sender).send.func1(")); n != 1 {
 				t.Errorf("%d goroutines send", n)
 			}
-			if c := q.Counts(); c[Hung] != 1 || c[Full] != 91 || len(r.heard()) != 1 {
+			if c := q.Counts(); c["hung"] != 1 || c["full"] != 91 || len(r.heard()) != 1 {
 				t.Errorf("counts %v, news %q", c, r.heard())
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -381,7 +381,7 @@ func TestHangs(t *testing.T) {
 			if ends {
 				close(release)
 				time.Sleep(time.Minute)
-				if c := q.Counts(); c[Sent] != 9 || len(r.heard()) != 2 {
+				if c := q.Counts(); c["sent"] != 9 || len(r.heard()) != 2 {
 					t.Errorf("after its end: counts %v, news %q", c, r.heard())
 				}
 				return
@@ -391,7 +391,7 @@ func TestHangs(t *testing.T) {
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("Close took %v", took)
 			}
-			if c := q.Counts(); c[Left] != 9 {
+			if c := q.Counts(); c["left"] != 9 {
 				t.Errorf("counts %v", c)
 			}
 			close(release) // for the bubble

@@ -14,21 +14,21 @@ import (
 // A sender is the goroutine of a queue, and what only that uses.
 type sender struct {
 	*Queue
-	failures int         // in a row
-	panics   int         // in a row
-	told     bool        // that sends fail
-	retry    time.Time   // nothing is sent before
-	looked   time.Time   // when Stored was asked last
-	busy     atomic.Bool // Stored is asked
+	failures int           // in a row
+	panics   int           // in a row
+	told     bool          // that sends fail
+	retry    time.Duration // nothing is sent before
+	asks     time.Duration // when Stored is asked next
+	busy     atomic.Bool   // Stored is asked
 	looking  sync.WaitGroup
 	more     bool    // there may be more on disk; guarded by mu
 	used     float64 // of the cap for an hour, at the time counted
-	counted  time.Time
+	counted  time.Duration
 }
 
 // step sends an item, or waits for one. It reports whether there may be another.
 func (s *sender) step() bool {
-	it, wait := s.next(time.Now())
+	it, wait := s.next(s.now())
 	if it == nil {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -37,7 +37,7 @@ func (s *sender) step() bool {
 			return false
 		case <-s.changed:
 		case <-timer.C:
-			s.look(time.Now())
+			s.look(s.now())
 		}
 		return true
 	}
@@ -50,14 +50,14 @@ func (s *sender) step() bool {
 	if open {
 		s.outcome(it, a)
 	} else {
-		s.counts[Left]++
+		s.counts[left]++
 		s.dropped++
 	}
 	s.settle()
 	s.mu.Unlock()
 	switch {
 	case s.told && s.failures == 0:
-		s.told, s.looked = false, time.Time{} // what was dropped meanwhile may be on disk
+		s.told, s.asks = false, 0 // what was dropped meanwhile may be on disk
 		s.mu.Lock()
 		for _, it := range s.items {
 			s.spread(it)
@@ -71,16 +71,16 @@ func (s *sender) step() bool {
 }
 
 // next takes the next item off the queue, or says how long to wait for one.
-func (s *sender) next(now time.Time) (*Item, time.Duration) {
+func (s *sender) next(now time.Duration) (*Item, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending.Err() != nil {
 		return nil, 0
 	}
 	if s.more && len(s.items) == 0 {
-		s.more, s.looked = false, time.Time{}
+		s.more, s.asks = false, 0
 	}
-	look := max(s.looked.Add(s.limits.Look).Sub(now), 0)
+	look := max(s.asks-now, 0)
 	if s.hooks.Stored == nil || s.busy.Load() {
 		look = s.limits.Look
 	}
@@ -95,11 +95,11 @@ func (s *sender) next(now time.Time) (*Item, time.Duration) {
 	}
 	due := s.retry
 	if s.flushing == 0 {
-		due = latest(latest(due, s.items[best].due), s.free(now))
-	} else if soon := now.Add(flushPause); due.After(soon) {
+		due = max(due, s.items[best].due, s.free(now))
+	} else if soon := now + flushPause; due > soon {
 		due, s.retry = soon, soon
 	}
-	if wait := due.Sub(now); wait > 0 {
+	if wait := due - now; wait > 0 {
 		return nil, min(wait, max(look, time.Second)) // while an item waits, the disk is asked
 	}
 	s.used++
@@ -109,11 +109,11 @@ func (s *sender) next(now time.Time) (*Item, time.Duration) {
 
 // before reports whether an item is to be sent before another: if both are due, dumps before those
 // on disk, which the next process sends if this one has no time for them, and these before windows.
-func (s *sender) before(a, b *Item, now time.Time) bool {
-	if a.rank() != b.rank() && (s.flushing > 0 || !latest(a.due, b.due).After(now)) {
+func (s *sender) before(a, b *Item, now time.Duration) bool {
+	if a.rank() != b.rank() && (s.flushing > 0 || max(a.due, b.due) <= now) {
 		return a.rank() < b.rank()
 	}
-	return a.due.Before(b.due)
+	return a.due < b.due
 }
 
 func (it *Item) rank() int {
@@ -126,19 +126,12 @@ func (it *Item) rank() int {
 	return 0
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // free is when the cap for an hour allows another send. An eighth of it can be used at once.
-func (s *sender) free(now time.Time) time.Time {
+func (s *sender) free(now time.Duration) time.Duration {
 	hourly := float64(s.limits.Hourly)
-	s.used = max(s.used-hourly*now.Sub(s.counted).Hours(), 0)
+	s.used = max(s.used-hourly*(now-s.counted).Hours(), 0)
 	s.counted = now
-	return now.Add(time.Duration((s.used + 1 - hourly/8) / hourly * float64(time.Hour)))
+	return now + time.Duration((s.used+1-hourly/8)/hourly*float64(time.Hour))
 }
 
 // An attempt is what became of a send. Its error is a text: what the host's code returned may have
@@ -197,7 +190,7 @@ func (s *sender) send(do func(context.Context) error) (a attempt, open bool) {
 			}
 		case <-late.C:
 			s.mu.Lock()
-			s.counts[Hung]++
+			s.counts[hung]++
 			s.mu.Unlock()
 			s.tell(fmt.Errorf("it %w within %v", foreign.ErrHangs, s.limits.Timeout+lateBy))
 		}
@@ -206,31 +199,30 @@ func (s *sender) send(do func(context.Context) error) (a attempt, open bool) {
 
 // outcome takes the result of a send. s.mu must be held.
 func (s *sender) outcome(it *Item, a attempt) {
-	now := time.Now()
 	if s.panics++; !a.panicked {
 		s.panics = 0
 	}
 	switch {
 	case a.err == nil:
-		s.failures, s.retry = 0, time.Time{}
-		s.counts[Sent]++
+		s.failures, s.retry = 0, 0
+		s.counts[sent]++
 		return
 	case a.needless:
 		return
 	}
 	s.failures++
 	if a.refused {
-		s.counts[Refused]++
+		s.counts[refused]++
 		return
 	}
-	s.counts[Failed]++
-	s.retry = now.Add(s.pause(a.after, s.failures))
+	s.counts[failed]++
+	s.retry = s.now() + s.pause(a.after, s.failures)
 	it.tries++
-	it.due = now.Add(s.pause(a.after, it.tries)) // others go before one that always fails
+	it.due = s.now() + s.pause(a.after, it.tries) // others go before one that always fails
 	if len(s.items) < s.limits.Items && s.bytes+it.Bytes <= s.limits.Bytes {
 		s.items, s.bytes = append(s.items, it), s.bytes+it.Bytes
 	} else { // newer ones have taken its room
-		s.counts[Full]++
+		s.counts[full]++
 	}
 }
 
@@ -255,14 +247,14 @@ func (s *sender) pause(asked time.Duration, failures int) time.Duration {
 
 // look adds what waits on disk, if it is time for that and sends work. It does not wait for the
 // disk.
-func (s *sender) look(now time.Time) {
+func (s *sender) look(now time.Duration) {
 	s.mu.Lock()
 	room := s.limits.Items/2 - len(s.items)
 	s.mu.Unlock()
-	if s.hooks.Stored == nil || now.Sub(s.looked) < s.limits.Look || room <= 0 || !s.busy.CompareAndSwap(false, true) {
+	if s.hooks.Stored == nil || now < s.asks || room <= 0 || !s.busy.CompareAndSwap(false, true) {
 		return
 	}
-	s.looked = now
+	s.asks = now + s.limits.Look
 	s.looking.Go(func() {
 		defer s.busy.Store(false)
 		found := s.hooks.Stored(room)
