@@ -42,8 +42,8 @@ type exports struct {
 // A leaving profile is one of a window.
 type leaving struct {
 	Profile
-	marks  []dumps.ID // of the dumps that it is in
-	window bool       // and in no dump
+	marks  []string // its IDs in the dumps that it is in
+	window bool     // and in no dump
 }
 
 // newExports returns nil without an exporter.
@@ -105,7 +105,7 @@ func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
 			continue // an execution trace, what has no new samples, or the description
 		}
 		of.ID, of.Kind, of.Data = string(id)+"."+kind, kind, f.Data
-		p := x.collect(&leaving{marks: []dumps.ID{id}, Profile: of})
+		p := x.collect(&leaving{marks: []string{of.ID}, Profile: of})
 		if i == 0 {
 			x.locate(id, p)
 		}
@@ -139,18 +139,20 @@ func (x *exports) release() {
 	x.waiting = nil
 	x.mu.Unlock()
 	for _, l := range waiting {
-		it := &export.Item{ID: l.ID, Bytes: len(l.Data), Window: l.window, Send: func(ctx context.Context) error { return x.send(ctx, l.Profile) }}
-		if store := x.store(); store != nil {
-			for _, id := range l.marks {
-				it.Also = append(it.Also, string(id)+"."+l.Kind)
-			}
-			it.Done = func() {
-				for _, id := range l.marks {
-					store.Sent(id, l.Kind)
-				}
-			}
+		x.queue.Add(&export.Item{
+			ID: l.ID, Also: l.marks, Bytes: len(l.Data), Window: l.window,
+			Send: func(ctx context.Context) error { return x.send(ctx, l.Profile) },
+			Done: func() { x.sent(l.marks) },
+		})
+	}
+}
+
+// sent marks what was sent.
+func (x *exports) sent(marks []string) {
+	if store := x.store(); store != nil {
+		for _, profile := range marks {
+			store.Sent(profile)
 		}
-		x.queue.Add(it)
 	}
 }
 
@@ -284,32 +286,32 @@ func (x *exports) stored(most int) (items []*export.Item) {
 	found, _ := store.Unsent(most) // an error of the disk is reported where dumps are saved
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, u := range found {
-		if slices.ContainsFunc(x.waiting, func(l *leaving) bool { return l.Kind == u.Kind && slices.Contains(l.marks, u.ID) }) {
+	for _, id := range found {
+		if slices.ContainsFunc(x.waiting, func(l *leaving) bool { return slices.Contains(l.marks, id) }) {
 			continue
 		}
 		items = append(items, &export.Item{
-			ID:   string(u.ID) + "." + u.Kind,
-			Done: func() { store.Sent(u.ID, u.Kind) },
-			Send: func(ctx context.Context) error { return x.sendStored(ctx, store, u) },
+			ID:   id,
+			Send: func(ctx context.Context) error { return x.sendStored(ctx, store, id) },
+			Done: func() { store.Sent(id) },
 		})
 	}
 	return items
 }
 
-func (x *exports) sendStored(ctx context.Context, store *dumps.Store, u dumps.Unsent) error {
-	if !store.IsUnsent(u) {
+func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string) error {
+	if !store.IsUnsent(id) {
 		return export.ErrNeedless
 	}
-	data, description, err := store.ReadUnsent(u)
+	data, description, err := store.ReadUnsent(id)
+	if err == nil && !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		err = errors.New("expected a gzipped profile")
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return fmt.Errorf("%w: %s is no gzipped profile", ErrRefused, u.File)
-	}
 	p := describedAs(description)
-	p.ID, p.Kind, p.Data = string(u.ID)+"."+u.Kind, u.Kind, data
+	p.ID, p.Kind, p.Data = id, id[strings.LastIndexByte(id, '.')+1:], data
 	return x.send(ctx, p)
 }
 
@@ -317,14 +319,14 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, u dumps.Un
 func (g *Guard) exportFailing(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	e := Event{Name: EventExportWorking, Message: "profiles are exported again"}
 	if err == nil {
 		g.faults.clear("exports")
-		g.emit(Event{Name: EventExportWorking, Message: "profiles are exported again"})
-		return
+	} else {
+		e.Name, e.Message = EventExportFailing, "profiles are not exported: "+err.Error()
+		g.faults.note("exports", e.Message)
 	}
-	what := "profiles are not exported: " + err.Error()
-	g.faults.note("exports", what)
-	g.emit(Event{Name: EventExportFailing, Message: what})
+	g.emit(e)
 }
 
 // Flush sends the profiles that wait for export, at once, those of this process's dumps first, and

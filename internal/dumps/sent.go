@@ -22,53 +22,32 @@ const (
 // without it stay where they are: when it was saved, nothing was to leave.
 const DescriptionFile = "export.out"
 
-// An Unsent is a profile that was not marked as sent.
-type Unsent struct {
-	ID   ID
-	File string // for [Store.Open]
-	Kind string // "cpu", "heap" ...
-}
-
 // Unsent lists profiles of this process's dumps, and of those of processes that are gone, that
-// were not sent, the oldest first, and at most so many. It takes over the folders of processes
-// that are gone until the store is closed, so that no other process sends the same.
-func (s *Store) Unsent(most int) (found []Unsent, err error) {
-	var files []string // whose names begin with the time
+// were not sent, the oldest first, and at most so many: each as the ID of its dump, a dot, and its
+// kind. It takes over the folders of processes that are gone until the store is closed, so that no
+// other process sends the same.
+func (s *Store) Unsent(most int) (profiles []string, err error) {
 	s.mu.Lock()
 	pending := maps.Clone(s.sent) // before the folders are read: marks are written meanwhile
 	s.mu.Unlock()
-	names, err := s.disk.list(".")
-	for _, folder := range names {
-		instance, ok := parseFolder(folder)
-		if !ok || !s.takeOver(instance) {
-			continue
-		}
-		entries, failed := s.folder(instance)
-		if failed != nil && !errors.Is(failed, fs.ErrNotExist) && err == nil {
-			err = failed
-		}
-		for _, e := range entries {
-			if !e.whole() || !slices.Contains(e.suffixes, DescriptionFile) {
-				continue
-			}
-			for _, suffix := range e.suffixes {
-				kind, is := strings.CutSuffix(suffix, profileExt)
-				is = is && !strings.Contains(kind, ".") // what was before has no new samples
-				if u := (Unsent{e.id, e.file(suffix), kind}); is && !slices.Contains(e.suffixes, kind+sentExt) && !pending[u] {
-					files = append(files, u.File)
-				}
-			}
-		}
-	}
+	entries, err := s.folders(s.takeOver)
 	if err != nil {
 		err = fmt.Errorf("list profiles that were not sent: %w", err)
 	}
-	slices.Sort(files)
-	for _, file := range files[:min(most, len(files))] {
-		n, suffix, _ := parseFile(file) // it was read before
-		found = append(found, Unsent{n.id, file, strings.TrimSuffix(suffix, profileExt)})
+	for _, e := range entries {
+		if !e.whole() || !slices.Contains(e.suffixes, DescriptionFile) {
+			continue
+		}
+		for _, suffix := range e.suffixes {
+			kind, is := strings.CutSuffix(suffix, profileExt)
+			is = is && !strings.Contains(kind, ".") // what was before has no new samples
+			if is && !slices.Contains(e.suffixes, kind+sentExt) && !pending[e.file(kind)] {
+				profiles = append(profiles, e.file(kind))
+			}
+		}
 	}
-	return found, err
+	slices.Sort(profiles) // IDs begin with the time
+	return profiles[:min(most, len(profiles))], err
 }
 
 // takeOver reports whether the folder is this process's, or that of a process that is gone and has
@@ -111,26 +90,27 @@ func (s *Store) giveBack(instance string) {
 }
 
 // IsUnsent reports whether a profile is still there and was not sent.
-func (s *Store) IsUnsent(u Unsent) bool {
-	n, suffix, ok := parseFile(u.File)
+func (s *Store) IsUnsent(profile string) bool {
+	n, suffix, ok := parseFile(profile + profileExt)
 	s.mu.Lock()
-	pending := s.sent[u]
+	pending := s.sent[profile]
 	s.mu.Unlock()
 	if !ok || pending {
 		return false
 	}
 	_, err := s.disk.lstat(n.path(suffix))
-	_, sent := s.disk.lstat(n.path(u.Kind + sentExt))
+	_, sent := s.disk.lstat(n.path(markOf(suffix)))
 	return err == nil && errors.Is(sent, fs.ErrNotExist)
 }
 
+// markOf is the suffix of the mark of a profile with a suffix.
+func markOf(suffix string) string { return strings.TrimSuffix(suffix, profileExt) + sentExt }
+
 // Sent marks a profile of a dump, which may not be saved yet, as sent. It never blocks.
-func (s *Store) Sent(id ID, kind string) {
+func (s *Store) Sent(profile string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n, _, ok := parseFile(string(id) + "." + kind + profileExt); ok {
-		s.sent[Unsent{id, n.file(kind + profileExt), kind}] = true
-	}
+	s.sent[profile] = true
+	s.mu.Unlock()
 	select {
 	case s.marks <- struct{}{}:
 	default: // there is a token already
@@ -158,50 +138,57 @@ func (s *Store) Mark(ctx context.Context) {
 // cannot be written is tried again later.
 func (s *Store) writeMarks() {
 	s.mu.Lock()
-	var ready []Unsent
-	for u := range s.sent {
-		if !s.waiting[u.ID] {
-			ready = append(ready, u)
-		}
-	}
+	sent := maps.Clone(s.sent)
 	s.mu.Unlock()
-	for _, u := range ready {
-		n, suffix, _ := parseFile(u.File) // Sent has parsed it
-		_, err := s.disk.lstat(n.path(suffix))
+	for profile := range sent {
+		n, suffix, ok := parseFile(profile + profileExt)
+		s.mu.Lock()
+		waits := s.waiting[n.id]
+		s.mu.Unlock()
+		if waits {
+			continue
+		}
+		err := error(fs.ErrNotExist)
+		if ok {
+			_, err = s.disk.lstat(n.path(suffix))
+		}
 		if err == nil {
 			var f file
-			if f, err = s.disk.create(n.path(u.Kind + sentExt)); err == nil {
+			if f, err = s.disk.create(n.path(markOf(suffix))); err == nil {
 				err = f.Close()
 			}
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 			s.mu.Lock()
-			delete(s.sent, u)
+			delete(s.sent, profile)
 			s.mu.Unlock()
 		}
 	}
 }
 
 // ReadUnsent reads a profile, and what [DescriptionFile] says of its dump.
-func (s *Store) ReadUnsent(u Unsent) (data, description []byte, err error) {
-	read := func(file string) (b []byte) {
-		if err != nil {
-			return nil
-		}
-		f, failed := s.Open(u.ID, file)
-		if failed == nil {
-			b, failed = io.ReadAll(io.LimitReader(f, maxProfile+1))
-			f.Close()
-		}
-		if failed == nil && len(b) > maxProfile {
-			failed = fmt.Errorf("it has more than %d MiB", maxProfile>>20)
-		}
-		if failed != nil {
-			err = fmt.Errorf("read %s: %w", file, failed)
-		}
-		return b
+func (s *Store) ReadUnsent(profile string) (data, description []byte, err error) {
+	n, _, _ := parseFile(profile + profileExt) // Open refuses what is none
+	if data, err = s.read(n.id, profile+profileExt); err == nil {
+		description, err = s.read(n.id, n.file(DescriptionFile))
 	}
-	return read(u.File), read(string(u.ID) + "." + DescriptionFile), err
+	return data, description, err
+}
+
+func (s *Store) read(id ID, file string) ([]byte, error) {
+	f, err := s.Open(id, file)
+	var b []byte
+	if err == nil {
+		b, err = io.ReadAll(io.LimitReader(f, maxProfile+1))
+		f.Close()
+	}
+	if len(b) > maxProfile {
+		err = fmt.Errorf("it has more than %d MiB", maxProfile>>20)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return b, nil
 }
 
 // maxProfile limits what is read of a file that may not be what this package has written.

@@ -21,9 +21,9 @@ func unsent(t *testing.T, s *Store) (kinds []string) {
 	}
 	for _, u := range found {
 		if !s.IsUnsent(u) {
-			t.Errorf("%s is listed, and is not unsent", u.File)
+			t.Errorf("%s is listed, and is not unsent", u)
 		}
-		kinds = append(kinds, u.Kind)
+		kinds = append(kinds, u[strings.LastIndexByte(u, '.')+1:])
 	}
 	slices.Sort(kinds)
 	return kinds
@@ -56,7 +56,7 @@ func TestSent(t *testing.T) {
 	if got := unsent(t, s); !slices.Equal(got, []string{"cpu", "goroutine"}) {
 		t.Errorf("before: %v", got)
 	}
-	s.Sent(id, "cpu")
+	s.Sent(string(id) + ".cpu")
 	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
 		t.Errorf("after: %v", got)
 	}
@@ -65,11 +65,11 @@ func TestSent(t *testing.T) {
 	}
 	next, clock := openTest(t, dir, testKeep, nil)
 	found, err := next.Unsent(100)
-	if err != nil || len(found) != 1 || found[0].Kind != "goroutine" {
+	if err != nil || len(found) != 1 || found[0] != string(id)+".goroutine" {
 		t.Fatalf("the next process: %v, %v", found, err)
 	}
 	data, about, err := next.ReadUnsent(found[0])
-	if err != nil || !slices.Equal(data, gz(100)) || string(about) != "shop" || found[0].ID != id {
+	if err != nil || !slices.Equal(data, gz(100)) || string(about) != "shop" {
 		t.Errorf("read: %d bytes, %q, %v", len(data), about, err)
 	}
 	// Marks are no files of a dump for those who list it, and go with it.
@@ -101,8 +101,8 @@ func TestSentBeforeSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sent(id, "cpu")
-	s.Sent(id, "goroutine")
+	s.Sent(string(id) + ".cpu")
+	s.Sent(string(id) + ".goroutine")
 	close(gate)
 	<-saved
 	if got := unsent(t, s); len(got) > 0 {
@@ -129,7 +129,7 @@ func TestMarkFails(t *testing.T) {
 	}, func(o Outcome) { saved <- o })
 	id := offered(t, s, saved, twoProfiles())
 	full.Store(true)
-	s.Sent(id, "cpu")
+	s.Sent(string(id) + ".cpu")
 	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
 		t.Errorf("unsent: %v", got)
 	}
@@ -159,7 +159,7 @@ func TestMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sent(id, "cpu")
+	s.Sent(string(id) + ".cpu")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	s.Mark(ctx)
@@ -169,7 +169,7 @@ func TestMark(t *testing.T) {
 		if id, err = s.Offer(twoProfiles()); err != nil {
 			t.Fatal(err)
 		}
-		s.Sent(id, "cpu")
+		s.Sent(string(id) + ".cpu")
 		s.Mark(t.Context())
 		if _, err := os.Stat(filepath.Join(home(dir, s), fileName(id, "cpu.sent"))); err != nil {
 			t.Fatal(err)
@@ -248,13 +248,18 @@ func TestUnsentHostile(t *testing.T) {
 	if _, _, err := s.ReadUnsent(found[0]); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
 		t.Errorf("too large: %v", err)
 	}
-	for _, file := range []string{"../../etc/passwd", "", stem + ".json", stem + ".cpu.pb.gz/../x"} {
-		if s.IsUnsent(Unsent{ID(stem), file, "cpu"}) && file != stem+".json" {
-			t.Errorf("%q is unsent", file)
+	for _, profile := range []string{"../../etc/passwd", "", stem + ".json", stem + ".cpu.pb.gz/../x"} {
+		if s.IsUnsent(profile) {
+			t.Errorf("%q is unsent", profile)
 		}
-		if _, _, err := s.ReadUnsent(Unsent{ID(stem), file, "cpu"}); err == nil && file != stem+".json" {
-			t.Errorf("%q is read", file)
+		if _, _, err := s.ReadUnsent(profile); err == nil {
+			t.Errorf("%q is read", profile)
 		}
+		s.Sent(profile) // which is forgotten
+	}
+	s.writeMarks()
+	if len(s.sent) > 0 {
+		t.Errorf("marks wait: %v", s.sent)
 	}
 	if _, err := s.prepare(Dump{Files: []File{{"cpu.sent", nil}}}); err == nil || errors.Is(err, ErrLimit) {
 		t.Errorf("a mark as a file: %v", err)
