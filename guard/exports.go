@@ -35,7 +35,6 @@ type exports struct {
 	mu      sync.Mutex
 	waiting []*leaving        // of this window
 	urls    map[string]string // of the last dumps
-	recent  []string          // the dumps of urls, the oldest first
 	unasked bool              // URL hangs, and is not asked again
 }
 
@@ -105,15 +104,15 @@ func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
 			continue // an execution trace, what has no new samples, or the description
 		}
 		of.ID, of.Kind, of.Data = string(id)+"."+kind, kind, f.Data
-		p := x.collect(&leaving{marks: []string{of.ID}, Profile: of})
+		l := x.collect(&leaving{marks: []string{of.ID}, Profile: of})
 		if i == 0 {
-			x.locate(id, p)
+			x.locate(id, l)
 		}
 	}
 }
 
 // collect adds a profile to those of the window, or to the one that has the same data.
-func (x *exports) collect(l *leaving) Profile {
+func (x *exports) collect(l *leaving) *leaving {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, o := range x.waiting {
@@ -126,10 +125,10 @@ func (x *exports) collect(l *leaving) Profile {
 		} else {
 			o.Budget += ", " + l.Budget
 		}
-		return o.Profile
+		return o
 	}
 	x.waiting = append(x.waiting, l)
-	return l.Profile
+	return l
 }
 
 // release queues what was collected.
@@ -141,7 +140,7 @@ func (x *exports) release() {
 	for _, l := range waiting {
 		x.queue.Add(&export.Item{
 			ID: l.ID, Also: l.marks, Bytes: len(l.Data), Window: l.window,
-			Send: func(ctx context.Context) error { return x.send(ctx, l.Profile) },
+			Send: func(ctx context.Context) error { return x.send(ctx, &l.Profile) },
 			Done: func() { x.sent(l.marks) },
 		})
 	}
@@ -157,44 +156,42 @@ func (x *exports) sent(marks []string) {
 }
 
 // send hands a profile to the exporter, without the labels that are not to leave.
-func (x *exports) send(ctx context.Context, p Profile) error {
+func (x *exports) send(ctx context.Context, shared *Profile) error {
+	p := shared.own()
 	if x.keepLabel != nil {
 		t, err := new(decode.Decoder).Bytes(p.Data)
 		if err != nil {
 			return fmt.Errorf("%w: its labels cannot be read: %w", ErrRefused, err)
 		}
 		p.Data = t.Filter(func(s *decode.Stack) bool {
-			s.Labels = slices.DeleteFunc(s.Labels, func(l decode.Label) bool {
+			kept := s.Labels[:0]
+			for _, l := range s.Labels {
 				value := string(t.String(l.Str))
 				if l.Str == 0 {
 					value = strconv.FormatInt(l.Num, 10)
 				}
-				return !x.keepLabel(string(t.String(l.Key)), value)
-			})
+				if x.keepLabel(string(t.String(l.Key)), value) {
+					kept = append(kept, l)
+				}
+			}
+			s.Labels = kept
 			return true
 		}).Encode(t.Comments()...)
 	}
-	return x.exporter.Export(ctx, p.own())
+	return x.exporter.Export(ctx, p)
 }
 
 // own is a copy for code of the host, which may change it, also later.
-func (p Profile) own() Profile {
-	p.Data, p.Attributes = slices.Clone(p.Data), maps.Clone(p.Attributes)
-	return p
+func (p *Profile) own() Profile {
+	own := *p
+	own.Data, own.Attributes = bytes.Clone(p.Data), maps.Clone(p.Attributes)
+	return own
 }
 
-// description is the file of a dump that describes it, also for another process: pairs of quoted
-// texts, a line each. As JSON it would link a decoder into each program.
+// description is the file of a dump that describes it, also for another process: a name and a value
+// in each line. As JSON it would link a decoder into each program.
 func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
-	var text []byte
-	line := func(k, v string) {
-		if v != "" {
-			text = append(strconv.AppendQuote(append(strconv.AppendQuote(text, k), ' '), v), '\n')
-		}
-	}
-	for k, v := range x.attributes {
-		line(k, v)
-	}
+	of := maps.Clone(x.attributes)
 	r := &c.Result
 	limit, offender := "", ""
 	if r.Limit > 0 {
@@ -207,9 +204,15 @@ func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
 		d.Start.Format(time.RFC3339Nano), d.End.Format(time.RFC3339Nano), d.Name,
 		r.Budget.String(), r.Verdict.String(), strconv.FormatFloat(r.Value, 'g', -1, 64), limit, r.Unit, offender,
 	} {
-		line(describedNames[i], v)
+		of[describedNames[i]] = v
 	}
-	return dumps.File{Name: dumps.DescriptionFile, Data: text}
+	text := ""
+	for k, v := range of {
+		if v != "" {
+			text += k + "=" + strings.ReplaceAll(v, "\n", " ") + "\n"
+		}
+	}
+	return dumps.File{Name: dumps.DescriptionFile, Data: []byte(text)}
 }
 
 // describedNames are the keys of a description; the first three are no attributes.
@@ -221,14 +224,8 @@ var describedNames = [...]string{
 // describedAs is the profile that a description is of. Lines that are none are left out.
 func describedAs(text []byte) (p Profile) {
 	of := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		quoted, err := strconv.QuotedPrefix(line)
-		if err != nil {
-			continue
-		}
-		k, err := strconv.Unquote(quoted)
-		v, err2 := strconv.Unquote(strings.TrimSpace(line[len(quoted):]))
-		if err == nil && err2 == nil {
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if k, v, is := strings.Cut(line, "="); is {
 			of[k] = v
 		}
 	}
@@ -245,26 +242,26 @@ func describedAs(text []byte) (p Profile) {
 const locateWithin = 100 * time.Millisecond
 
 // locate remembers where a dump will be.
-func (x *exports) locate(id dumps.ID, p Profile) {
+func (x *exports) locate(id dumps.ID, of *leaving) {
 	l, is := x.exporter.(Locator)
 	if !is || x.unasked {
 		return
 	}
-	found := make(chan string, 1)
-	err := foreign.Within(locateWithin, func() error { found <- l.URL(p.own()); return nil })
-	if err != nil {
+	p, at := of.own(), ""
+	if err := foreign.Within(locateWithin, func() error { at = l.URL(p); return nil }); err != nil {
 		x.unasked = errors.Is(err, foreign.ErrHangs)
 		return
 	}
-	const remembered = 256 // as many as dumps are
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.recent) == remembered {
-		delete(x.urls, x.recent[0])
-		x.recent = x.recent[1:]
+	if len(x.urls) == mostURLs {
+		clear(x.urls)
 	}
-	x.urls[string(id)], x.recent = <-found, append(x.recent, string(id))
+	x.urls[string(id)] = at
 }
+
+// mostURLs is the most places of dumps that are remembered. Events name dumps of the last minutes.
+const mostURLs = 256
 
 // url is where a dump is, "" if nobody knows.
 func (x *exports) url(dump string) string {
@@ -300,10 +297,10 @@ func (x *exports) stored(most int) (items []*export.Item) {
 }
 
 func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string) error {
-	if !store.IsUnsent(id) {
+	data, description, err := store.ReadUnsent(id)
+	if err == nil && data == nil {
 		return export.ErrNeedless
 	}
-	data, description, err := store.ReadUnsent(id)
 	if err == nil && !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		err = errors.New("expected a gzipped profile")
 	}
@@ -312,7 +309,7 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string)
 	}
 	p := describedAs(description)
 	p.ID, p.Kind, p.Data = id, id[strings.LastIndexByte(id, '.')+1:], data
-	return x.send(ctx, p)
+	return x.send(ctx, &p)
 }
 
 // exportFailing notes that sends fail, or with nil that they work again.

@@ -23,7 +23,9 @@ type entry struct {
 }
 
 // whole reports whether e is a dump, not the remains of one.
-func (e *entry) whole() bool { return slices.Contains(e.suffixes, sidecarSuffix) }
+func (e *entry) whole() bool { return e.has(sidecarSuffix) }
+
+func (e *entry) has(suffix string) bool { return slices.Contains(e.suffixes, suffix) }
 
 // folders reads the entries of the instances that are wanted. A folder that cannot be read in
 // full is left out, as dumps would look like remains; the error is that of the first.

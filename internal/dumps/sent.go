@@ -35,13 +35,13 @@ func (s *Store) Unsent(most int) (profiles []string, err error) {
 		err = fmt.Errorf("list profiles that were not sent: %w", err)
 	}
 	for _, e := range entries {
-		if !e.whole() || !slices.Contains(e.suffixes, DescriptionFile) {
+		if !e.whole() || !e.has(DescriptionFile) {
 			continue
 		}
 		for _, suffix := range e.suffixes {
 			kind, is := strings.CutSuffix(suffix, profileExt)
 			is = is && !strings.Contains(kind, ".") // what was before has no new samples
-			if is && !slices.Contains(e.suffixes, kind+sentExt) && !pending[e.file(kind)] {
+			if is && !e.has(kind+sentExt) && !pending[e.file(kind)] {
 				profiles = append(profiles, e.file(kind))
 			}
 		}
@@ -87,20 +87,6 @@ func (s *Store) giveBack(instance string) {
 		lock.Close()
 		delete(s.taken, instance)
 	}
-}
-
-// IsUnsent reports whether a profile is still there and was not sent.
-func (s *Store) IsUnsent(profile string) bool {
-	n, suffix, ok := parseFile(profile + profileExt)
-	s.mu.Lock()
-	pending := s.sent[profile]
-	s.mu.Unlock()
-	if !ok || pending {
-		return false
-	}
-	_, err := s.disk.lstat(n.path(suffix))
-	_, sent := s.disk.lstat(n.path(markOf(suffix)))
-	return err == nil && errors.Is(sent, fs.ErrNotExist)
 }
 
 // markOf is the suffix of the mark of a profile with a suffix.
@@ -166,11 +152,24 @@ func (s *Store) writeMarks() {
 	}
 }
 
-// ReadUnsent reads a profile, and what [DescriptionFile] says of its dump.
+// ReadUnsent reads a profile, and what [DescriptionFile] says of its dump. There is no error and no
+// profile if it was sent meanwhile, or is gone.
 func (s *Store) ReadUnsent(profile string) (data, description []byte, err error) {
-	n, _, _ := parseFile(profile + profileExt) // Open refuses what is none
+	n, suffix, ok := parseFile(profile + profileExt)
+	s.mu.Lock()
+	pending := s.sent[profile]
+	s.mu.Unlock()
+	if !ok || pending {
+		return nil, nil, nil
+	}
+	if _, err := s.disk.lstat(n.path(markOf(suffix))); err == nil {
+		return nil, nil, nil
+	}
 	if data, err = s.read(n.id, profile+profileExt); err == nil {
 		description, err = s.read(n.id, n.file(DescriptionFile))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
 	}
 	return data, description, err
 }

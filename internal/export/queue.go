@@ -153,9 +153,10 @@ func (q *Queue) Add(it *Item) bool {
 }
 
 func (q *Queue) add(it *Item) bool {
-	same := func(o *Item) bool { return o.ID == it.ID || slices.Contains(o.Also, it.ID) }
-	if q.sending != nil && same(q.sending) || slices.ContainsFunc(q.items, same) {
-		return true
+	for _, o := range append(q.items, q.sending) {
+		if o != nil && (o.ID == it.ID || slices.Contains(o.Also, it.ID)) {
+			return true
+		}
 	}
 	for len(q.items) >= q.limits.Items || q.bytes+it.Bytes > q.limits.Bytes {
 		// The oldest window goes first, and a dump only for a dump.
