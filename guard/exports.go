@@ -314,16 +314,16 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string)
 
 // exportFailing notes that sends fail, or with nil that they work again.
 func (g *Guard) exportFailing(err error) {
+	name, what := EventExportWorking, "profiles are exported again"
+	if err != nil {
+		name, what = EventExportFailing, "profiles are not exported: "+err.Error()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e := Event{Name: EventExportWorking, Message: "profiles are exported again"}
-	if err == nil {
-		g.faults.clear("exports")
-	} else {
-		e.Name, e.Message = EventExportFailing, "profiles are not exported: "+err.Error()
-		g.faults.note("exports", e.Message)
+	if g.faults.clear("exports"); err != nil {
+		g.faults.note("exports", what)
 	}
-	g.emit(e)
+	g.emit(Event{Name: name, Message: what})
 }
 
 // Flush sends the profiles that wait for export, at once, those of this process's dumps first, and
