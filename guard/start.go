@@ -231,6 +231,7 @@ func (g *Guard) release(ctx context.Context) {
 	store := g.dumps.Load()
 	g.mu.Unlock()
 	if g.exports != nil && g.exports.queue != nil {
+		g.exports.queue.Leave()
 		sending, cancel := context.WithTimeout(ctx, stopWithin/4)
 		_ = g.Flush(sending)
 		cancel()

@@ -102,6 +102,26 @@ func TestFlushBesideClose(t *testing.T) {
 	}
 }
 
+// Leave drops what is on disk, also what is found there later, and nothing else.
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{began: time.Now()}
+		q := New(Defaults(), Hooks{Failing: r.failing, Stored: func(most int) []*Item { return []*Item{r.item(100, false), r.item(101, false)} }})
+		defer closed(q)
+		time.Sleep(time.Microsecond) // they are in the queue, and none is due
+		q.Add(r.item(1, false))
+		q.Add(r.item(2, true))
+		q.Leave()
+		if err := q.Flush(t.Context()); err != nil || len(r.received()) != 2 {
+			t.Errorf("%v, received %v", err, r.received())
+		}
+		time.Sleep(time.Hour)
+		if got := r.received(); len(got) != 2 {
+			t.Errorf("received %v", got)
+		}
+	})
+}
+
 // With little time, what this process has judged is sent before what others have left on disk.
 func TestFlushBeforeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -119,6 +119,7 @@ type Queue struct {
 	changed  chan struct{} // holds one token
 	flushing int           // calls of Flush
 	closed   bool
+	leaves   bool          // what is on disk
 	dropped  int           // when it was closed
 	sending  *Item         // or nil
 	idle     chan struct{} // closed when nothing waits and nothing is sent; made by Flush
@@ -244,6 +245,20 @@ func (q *Queue) settle() {
 		close(q.idle)
 		q.idle = nil
 	}
+}
+
+// Leave drops what is on disk: the next process sends it. Where there is little time left, its answer
+// could come too late to be noted.
+func (q *Queue) Leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leaves = true
+	for i := len(q.items) - 1; i >= 0; i-- {
+		if q.items[i].stored {
+			q.take(i)
+		}
+	}
+	q.settle()
 }
 
 // Close ends the queue. What is not sent is counted. It waits for the queue's goroutine until ctx

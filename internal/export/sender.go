@@ -261,7 +261,7 @@ func (s *sender) look(now time.Duration) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, it := range found {
-			if it.stored = true; s.ending.Err() == nil {
+			if it.stored = true; !s.leaves && s.ending.Err() == nil {
 				s.add(it)
 			}
 		}
