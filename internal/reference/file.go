@@ -64,7 +64,7 @@ func Encode(s *release.Side, now time.Time) []byte {
 		}
 		line("")
 		if m := w.Machine; m.Cores > 0 {
-			line("machine %v %v %v %v", m.Waited, m.Others, m.Stolen, m.Cores)
+			line("machine %.6g %.6g %.6g %.6g", m.Waited, m.Others, m.Stolen, m.Cores)
 		}
 	}
 	spread := slices.SortedFunc(maps.Keys(s.Spread), func(a, b string) int {

@@ -91,10 +91,11 @@ func TestBusy(t *testing.T) {
 		want        string
 	}{
 		{idle, idle, 1, 1, ""},
-		{idle, Machine{Others: 10, Cores: 20}, 1.27, 1, "the machine is busier now (other processes used 50% of its cores, before 0%), which may be up to 27% of the cost"},
-		{Machine{Stolen: 5, Cores: 20}, idle, 1, 1.12, "the machine was busier before (the hypervisor took 25% of its cores, now 0%), which may be up to 12% of the cost"},
-		{Machine{Waited: 4, Cores: 20}, idle, 1, 1.27, "the machine was busier before (threads waited 50% of the time for a core, now 0%), which may be up to 27% of the cost"},
-		{Machine{Waited: 1, Cores: 20}, Machine{Others: 20, Cores: 20}, 1.3, 1.09, "the machine is busier now (other processes used 100% of its cores, before 0%), which may be up to 30% of the cost"},
+		{idle, Machine{Others: 1.1, Cores: 20}, 1, 1, ""},
+		{idle, Machine{Others: 10, Cores: 20}, 1.3, 1, "the machine is busier now (other processes used 50% of its cores, before 0%), which may be up to 30% of the cost"},
+		{Machine{Stolen: 5, Cores: 20}, idle, 1, 1.2, "the machine was busier before (the hypervisor took 25% of its cores, now 0%), which may be up to 20% of the cost"},
+		{Machine{Waited: 4, Cores: 20}, idle, 1, 1.3, "the machine was busier before (threads waited 50% of the time for a core, now 0%), which may be up to 30% of the cost"},
+		{Machine{Waited: 1, Cores: 20}, Machine{Others: 20, Cores: 20}, 1.3, 1.15, "the machine is busier now (other processes used 100% of its cores, before 0%), which may be up to 30% of the cost"},
 		{Machine{Others: 20, Cores: 20}, Machine{}, 1, 1, ""},
 	} {
 		c := &comparing{before: &counted{Side: window(test.was)}, now: &counted{Side: window(test.is)}}
