@@ -60,8 +60,11 @@ type ReleaseFunction struct {
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	// Named says that it costs more for sure, and not because of a function below it.
-	Named bool     `json:"named,omitempty"`
-	From  []string `json:"from,omitempty"` // where moved cost was before
+	Named bool `json:"named,omitempty"`
+	// Moved is the part of what it costs more that has only moved to it, and From are the functions where that
+	// was before. Points are without it, unless Change is "moved".
+	Moved float64  `json:"moved,omitempty"`
+	From  []string `json:"from,omitempty"`
 	File  string   `json:"file,omitempty"` // the line to look at
 	Line  int      `json:"line,omitempty"`
 }
@@ -86,7 +89,7 @@ func releaseOf(c *release.Comparison) *Release {
 		}
 		r.Functions = append(r.Functions, ReleaseFunction{
 			Function: f.Name, Was: f.Was, Change: string(f.Status), Now: f.Now, Before: f.Before, Points: f.Points.Value, Low: f.Points.Low, High: f.Points.High,
-			Named: f.Named, From: f.From, File: at.File, Line: at.Line,
+			Named: f.Named, Moved: f.Moved, From: f.From, File: at.File, Line: at.Line,
 		})
 	}
 	return r

@@ -100,7 +100,7 @@ func balanceMarkdown(b *strings.Builder, r *outcome) {
 		for i := range l.functions {
 			f := &l.functions[i]
 			_, p := placeOf(f)
-			rows = append(rows, []string{l.name, forms.Code(f.Name), c.Amount(f.Before), c.Amount(f.Now), f.Points.PointsText(), forms.Escape(p.String())})
+			rows = append(rows, []string{l.name, forms.Code(f.Name), c.Amount(f.Before), c.Amount(f.Now), forms.Escape(f.PointsText()), forms.Escape(p.String())})
 		}
 	}
 	if len(rows) > 0 {

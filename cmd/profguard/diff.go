@@ -245,7 +245,7 @@ func whyFunctions(c *release.Comparison, verdict evidence.Verdict) string {
 	}
 	for _, f := range c.Functions {
 		if f.Status == release.Undecided {
-			return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), f.Name, f.Points.PointsText(), f.At(), cmp.Or(c.Machine, "more samples will tell"))
+			return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), f.Name, f.PointsText(), f.At(), cmp.Or(c.Machine, "more samples will tell"))
 		}
 	}
 	return "too few samples to tell"

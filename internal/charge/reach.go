@@ -24,9 +24,10 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 }
 
 // Each visits the samples that a query selects, by their number in the table: with what they count, and
-// with the keys that they are charged to, leaf first and -1 for none, which are valid during the visit.
-func (c *Counter) Each(query int, visit func(value int64, sample int, keys []int32)) {
-	c.walk(query, func(v int64, s *Stack) { visit(v, s.sample, c.keys(&c.queries[query])) })
+// with the keys that they are charged to, leaf first and -1 for none, which are valid during the visit. cut
+// says that others may be charged, too, in frames that were cut off.
+func (c *Counter) Each(query int, visit func(value int64, sample int, keys []int32, cut bool)) {
+	c.walk(query, func(v int64, s *Stack) { visit(v, s.sample, c.keys(&c.queries[query]), s.unknown) })
 }
 
 // without are the functions that a charge leaves out.

@@ -254,6 +254,9 @@ func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled
 		if f.Points.Low > 0 {
 			text += fmt.Sprintf(" (at least %+.1f)", 100*f.Points.Low)
 		}
+		if f.Moved > 0 {
+			text += fmt.Sprintf(", beside %.1f that moved from %s", 100*f.Moved, cmp.Or(strings.Join(f.From, ", "), "others"))
+		}
 		if at.Line > 0 {
 			text += fmt.Sprintf(", %s:%d", file, at.Line)
 		}

@@ -31,10 +31,10 @@ func (c *Comparison) Lists() (more, less, moved []Function) {
 	return more, less, moved
 }
 
-// coversCheaper reports whether a function that costs less is where moved cost was before.
+// coversCheaper reports whether a function that costs less is where cost was before that has moved.
 func (c *Comparison) coversCheaper(f Function) bool {
 	return slices.ContainsFunc(c.Functions, func(other Function) bool {
-		return other.Status == Moved && slices.Contains(other.From, cmp.Or(f.Was, f.Name))
+		return slices.Contains(other.From, cmp.Or(f.Was, f.Name))
 	})
 }
 
@@ -146,10 +146,30 @@ func (f *Function) Short() string {
 	switch {
 	case f.Status == Moved && len(f.From) > 0:
 		text += " from " + strings.Join(f.From, ", ")
+	case f.Status != Moved && f.Moved > 0:
+		text += fmt.Sprintf(" (beside %.1f that moved%s)", 100*f.Moved, f.fromText())
 	case f.New:
 		text += " (new)"
 	case f.Was != "":
 		text += fmt.Sprintf(" (was %s)", f.Was)
+	}
+	return text
+}
+
+// fromText is " from" and the functions where moved cost was before, "" if they are not known.
+func (f *Function) fromText() string {
+	if len(f.From) == 0 {
+		return ""
+	}
+	return " from " + strings.Join(f.From, ", ")
+}
+
+// PointsText is the growth of a function with its bounds: "+30.0 points, of which 20.0 moved from main.old:
+// +10.0 points (+5.0 to +15.0)" where a part of what it costs more has only moved.
+func (f *Function) PointsText() string {
+	text := f.Points.PointsText()
+	if f.Status != Moved && f.Moved > 0 {
+		text = fmt.Sprintf("%+.1f points, of which %.1f moved%s: %s", 100*(f.Points.Value+f.Moved), 100*f.Moved, f.fromText(), text)
 	}
 	return text
 }
@@ -189,5 +209,5 @@ func (c *Comparison) Sentence(f *Function) string {
 	if f.New {
 		before = "nothing"
 	}
-	return fmt.Sprintf("%s costs %s%s, %s before: %s", f.Name, c.Amount(f.Now), per, before, f.Points.PointsText())
+	return fmt.Sprintf("%s costs %s%s, %s before: %s", f.Name, c.Amount(f.Now), per, before, f.PointsText())
 }

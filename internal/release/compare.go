@@ -92,6 +92,8 @@ type Summary struct {
 	Elapsed float64 `json:"elapsed"` // seconds
 	Work    float64 `json:"work"`    // in the unit of the comparison
 	Load    float64 `json:"load"`    // work in a second; 0 if not known
+	// Cut are samples whose stacks the runtime has cut off, so that other functions may be in them, too.
+	Cut float64 `json:"cut,omitempty"`
 }
 
 // A Growth is a number with its bounds.
@@ -109,12 +111,15 @@ type Function struct {
 	// Now and Before are its cost: CPU seconds per unit of work, or a share without a unit.
 	Now    float64 `json:"now"`
 	Before float64 `json:"before"`
-	// Points is its growth in parts of what everything cost before.
+	// Points is its growth in parts of what everything cost before, without what has Moved to it. Where its
+	// Status is Moved, it is with that.
 	Points Growth `json:"points"`
+	// Moved is the part of the growth that has only moved, in points.
+	Moved float64 `json:"moved,omitempty"`
 	// Named says that it is to be named: it costs more for sure, and not because of a function
 	// below it that does.
 	Named bool `json:"named"`
-	// Caller is what the growth was compared with, and From the functions where moved cost was before.
+	// Caller is what the growth was compared with, and From the functions where what has Moved was before.
 	Caller string   `json:"caller,omitempty"`
 	From   []string `json:"from,omitempty"`
 	// Line is its costliest line, and Blame the nearest one of the program's own module on the way to it.
@@ -143,6 +148,7 @@ type comparing struct {
 	names       []string // by id: those of now, where there are
 	was         []string // by id: those of before
 	scale       Growth   // its High is what all may cost if the machine was busier before
+	likely      float64  // a lower bound of it that errs with highAlpha
 	expected    float64  // what a function may cost now, in parts of what it cost before, without a change of the program
 	moves       map[id]move
 	result      *Comparison
@@ -165,6 +171,7 @@ func Compare(ctx context.Context, before, now *Side, o Options) (*Comparison, er
 	r := c.result
 	r.Before, r.Now = before.summary(o.Per), now.summary(o.Per)
 	r.Before.Samples, r.Now.Samples = c.before.n, c.now.n
+	r.Before.Cut, r.Now.Cut = c.before.cut, c.now.cut
 	r.Notes = c.notes()
 	if r.Why = c.measure(); r.Why != "" {
 		return r, nil
@@ -249,6 +256,10 @@ func (c *comparing) notes() (notes []string) {
 	if x, y := c.result.Before.Load, c.result.Now.Load; x > 0 && y > 0 && (y > 2*x || x > 2*y) {
 		notes = append(notes, fmt.Sprintf("%.3g %s/s, before %.3g: costs of another load are compared", y, c.Per, x))
 	}
+	if cut, cut0 := c.now.cut/max(c.now.n, 1), c.before.cut/max(c.before.n, 1); max(cut, cut0) >= notable {
+		notes = append(notes, fmt.Sprintf("the runtime keeps %d frames of a stack, and has cut off those of %.1f%% of the samples, %.1f%% before: "+
+			"what has called these may have grown by as much as they have", charge.CPUDepth, 100*cut, 100*cut0))
+	}
 	return notes
 }
 
@@ -268,7 +279,7 @@ func (c *comparing) measure() (why string) {
 		case !known:
 			return "too few functions have samples in both builds: budgets per unit of work can tell"
 		}
-		c.scale = Growth{1 / common, 1 / high, 1 / low}
+		c.scale, c.likely = Growth{1 / common, 1 / high, 1 / low}, 1/high
 		return ""
 	}
 	is, was := c.now.cost(c.Per), c.before.cost(c.Per)
@@ -281,10 +292,10 @@ func (c *comparing) measure() (why string) {
 	sampled(&is, c.now)
 	sampled(&was, c.before)
 	_, least, _ := is.Against(was, alpha)
-	value, _, most := is.Against(was, highAlpha)
+	value, likely, most := is.Against(was, highAlpha)
 	busier, wasBusier, said := c.machine()
 	r.Machine = said
-	c.scale = Growth{value, least, most * wasBusier}
+	c.scale, c.likely = Growth{value, least, most * wasBusier}, likely
 	load := 1.0
 	if x, y := r.Before.Load, r.Now.Load; x > 0 && y > 0 {
 		load = max(1, x/y)
@@ -330,7 +341,7 @@ func (c *comparing) functions() {
 	for i := range list {
 		f := &list[i]
 		if f.Points.Low > 0 {
-			c.judgeMove(f)
+			c.judgeMove(f, tests)
 		}
 		if f.Status == Grown && f.Points.Low <= c.Limit {
 			f.Status = Undecided
@@ -354,10 +365,9 @@ func (c *comparing) functions() {
 
 // compare is a function's change.
 func (c *comparing) compare(at id, tests float64) Function {
-	k, k0 := c.now.inner[at], c.before.inner[at]
-	now, before := c.now.hits(k, c.names[at]), c.before.hits(k0, c.was[at])
-	share, share0 := k/c.now.n, k0/c.before.n
-	f := Function{Name: c.names[at], New: c.before.all[at] == 0, Hits: k, id: at, Status: Undecided}
+	now, before := c.both(at)
+	share, share0 := now.K/now.N, before.K/before.N
+	f := Function{Name: c.names[at], New: c.before.all[at] == 0, Hits: now.K, id: at, Status: Undecided}
 	if c.was[at] != f.Name {
 		f.Was = c.was[at]
 	}
@@ -366,11 +376,13 @@ func (c *comparing) compare(at id, tests float64) Function {
 		f.Now, f.Before = share*c.now.cost(c.Per).Value, share0*c.before.cost(c.Per).Value
 	}
 	f.Points.Value = c.scale.Value*share - share0
-	f.Points.Low = evidence.ChangeAbove(now, before, c.scale.Low, alpha/tests)
-	if e := c.expected; e > 1 { // beyond what the machine and the load may explain
-		f.Points.Low = min(f.Points.Low, e*evidence.ChangeAbove(now, before, c.scale.Low/e, alpha/tests))
+	f.Points.Low, f.Points.High = c.bounds(now, before, tests)
+	if cut, cut0 := c.now.cut-c.now.known[at], c.before.cut-c.before.known[at]; cut+cut0 > 0 {
+		// The bounds hold whether none of what was cut off is the function's, or all of it.
+		now.K, before.K = now.K+cut, before.K+cut0
+		low, high := c.bounds(now, before, tests)
+		f.Points.Low, f.Points.High = min(f.Points.Low, low), max(f.Points.High, high)
 	}
-	f.Points.High = evidence.ChangeBelow(now, before, c.scale.High, highAlpha)
 	switch {
 	case f.Points.Low > 0:
 		f.Status = Grown
@@ -380,6 +392,20 @@ func (c *comparing) compare(at id, tests float64) Function {
 		f.Status = Same
 	}
 	return f
+}
+
+// both are what is charged to a function on both sides.
+func (c *comparing) both(at id) (now, before evidence.Hits) {
+	return c.now.hits(c.now.inner[at], c.names[at]), c.before.hits(c.before.inner[at], c.was[at])
+}
+
+// bounds are those of a growth, of which the lower one errs with alpha over so many tests.
+func (c *comparing) bounds(now, before evidence.Hits, tests float64) (low, high float64) {
+	low = evidence.ChangeAbove(now, before, c.scale.Low, alpha/tests)
+	if e := c.expected; e > 1 { // beyond what the machine and the load may explain
+		low = min(low, e*evidence.ChangeAbove(now, before, c.scale.Low/e, alpha/tests))
+	}
+	return low, evidence.ChangeBelow(now, before, c.scale.High, highAlpha)
 }
 
 // locate finds the lines of a function.

@@ -43,31 +43,34 @@ func TestRegressionIsNamed(t *testing.T) {
 	}
 }
 
+// refactorings give other names to what costs as much as before.
+var refactorings = map[string]func(*program) *program{
+	"renamed":            func(p *program) *program { return p.rename("main.valid", "main.isValid") },
+	"moved to a package": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.valid") },
+	"moved and exported": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.Valid") },
+	"split": func(p *program) *program {
+		return p.rename("main.valid;strings", "main.valid;main.validWord;strings", "main.valid.func1", "main.valid;main.validRest")
+	},
+	"merged":          func(p *program) *program { return p.rename(";main.valid", "", ";main.sum", ";main.(*Server).cart") },
+	"inlined":         func(p *program) *program { return p.rename(";main.valid;", ";") },
+	"wrapped":         func(p *program) *program { return p.rename("main.valid;", "main.valid;main.traced.func1;") },
+	"a literal above": func(p *program) *program { return p.rename("main.valid.func1", "main.valid.func2") },
+	"generic":         func(p *program) *program { return p.rename("main.sum", "main.sum[go.shape.int]") },
+	"a method":        func(p *program) *program { return p.rename("main.sum", "main.(*total).sum") },
+	"another handler": func(p *program) *program { return p.rename("main.(*Server).cart", "main.(*Cart).ServeHTTP") },
+	"another library": func(p *program) *program {
+		return p.rename("encoding/json.Marshal", "example.org/jsonx.Encode", "encoding/json.", "example.org/jsonx.")
+	},
+	"Go 1.27": func(p *program) *program {
+		return p.rename("encoding/json.(*encodeState).marshal", "encoding/json/v2.marshalEncode", "encoding/json.structEncoder.encode", "encoding/json/v2.makeStructArshaler.func2")
+	},
+	"a poller in another function": func(p *program) *program { return p.rename("main.(*Poller).run", "main.watch.func1") },
+}
+
 // TestRefactoringIsMoved: what has another name, is split, merged or wrapped, or calls more or fewer
 // functions on the way, is no growth.
 func TestRefactoringIsMoved(t *testing.T) {
-	for name, change := range map[string]func(*program) *program{
-		"renamed":            func(p *program) *program { return p.rename("main.valid", "main.isValid") },
-		"moved to a package": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.valid") },
-		"moved and exported": func(p *program) *program { return p.rename("main.valid", "example.com/shop/check.Valid") },
-		"split": func(p *program) *program {
-			return p.rename("main.valid;strings", "main.valid;main.validWord;strings", "main.valid.func1", "main.valid;main.validRest")
-		},
-		"merged":          func(p *program) *program { return p.rename(";main.valid", "", ";main.sum", ";main.(*Server).cart") },
-		"inlined":         func(p *program) *program { return p.rename(";main.valid;", ";") },
-		"wrapped":         func(p *program) *program { return p.rename("main.valid;", "main.valid;main.traced.func1;") },
-		"a literal above": func(p *program) *program { return p.rename("main.valid.func1", "main.valid.func2") },
-		"generic":         func(p *program) *program { return p.rename("main.sum", "main.sum[go.shape.int]") },
-		"a method":        func(p *program) *program { return p.rename("main.sum", "main.(*total).sum") },
-		"another handler": func(p *program) *program { return p.rename("main.(*Server).cart", "main.(*Cart).ServeHTTP") },
-		"another library": func(p *program) *program {
-			return p.rename("encoding/json.Marshal", "example.org/jsonx.Encode", "encoding/json.", "example.org/jsonx.")
-		},
-		"Go 1.27": func(p *program) *program {
-			return p.rename("encoding/json.(*encodeState).marshal", "encoding/json/v2.marshalEncode", "encoding/json.structEncoder.encode", "encoding/json/v2.makeStructArshaler.func2")
-		},
-		"a poller in another function": func(p *program) *program { return p.rename("main.(*Poller).run", "main.watch.func1") },
-	} {
+	for name, change := range refactorings {
 		for _, per := range []string{"request", ""} {
 			t.Run(name+" "+per, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, 4))

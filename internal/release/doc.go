@@ -25,7 +25,10 @@
 //   - What a function may cost all the time, whatever the load is: where there is less work in a
 //     second than before, a unit of it costs more.
 //   - What has moved. A function has grown only if the nearest caller that both builds have grew
-//     with it, by at least half as much.
+//     with it, by at least half as much, or surely by more than the limit. The part of its growth
+//     that others lost is taken off.
+//   - What may be in stacks that the runtime has cut off. The bounds of each function hold whether
+//     all of these are its own, before and now, or none.
 //
 // # How sure it is
 //

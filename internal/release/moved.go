@@ -26,15 +26,34 @@ type move struct {
 	status Status
 	caller id // through which it has grown the most
 	known  bool
+
+	moved float64 // the part of the growth that others have lost
+	doubt float64 // how much more that may be, as it is not known whether the callers have grown
+	least float64 // what the callers have grown by, in all likelihood at least
 }
 
 // judgeMove sets the status of a function that has grown by itself: [Grown] if its callers grew with it,
-// [Moved] if they did not.
-func (c *comparing) judgeMove(f *Function) {
+// [Moved] if they did not. What has moved is no part of its growth. What remains is, if that is surely above
+// the limit, and the callers have grown by more than it, too.
+func (c *comparing) judgeMove(f *Function, tests float64) {
 	m := c.move(f.id, f.Points.Value, 0)
-	f.Status, f.Caller = m.status, c.name(m.caller)
-	if m.status == Moved {
-		f.From = c.from(f)
+	f.Status, f.Caller, f.Moved = m.status, c.name(m.caller), m.moved
+	if f.Status == Moved || f.Moved > 0 {
+		f.From = c.from(f, cmp.Or(f.Moved, f.Points.Value))
+	}
+	rest := Growth{f.Points.Value - m.moved, f.Points.Low - m.moved, f.Points.High - m.moved}
+	if m.moved > 0 { // as if it had cost that before, under its name now
+		now, before := c.both(f.id)
+		before.K += m.moved * before.N
+		low, high := c.bounds(now, before, tests)
+		rest.Low, rest.High = min(rest.Low, low), max(rest.High, high)
+	}
+	rest.Low -= m.doubt
+	if f.Status != Grown && min(rest.Low, m.least) > c.Limit {
+		f.Status = Grown
+	}
+	if f.Status != Moved {
+		f.Points = rest
 	}
 }
 
@@ -65,6 +84,7 @@ func (c *comparing) move(f id, points float64, depth int) move {
 
 	m := move{status: Undecided, caller: none, known: true}
 	var all, grown, moved, largest float64
+	var lost, gone float64
 	for caller, v := range byCaller {
 		growth := c.scale.Value*v.now/c.now.n - v.before/c.before.n
 		if growth <= 0 {
@@ -81,14 +101,17 @@ func (c *comparing) move(f id, points float64, depth int) move {
 			case Grown:
 				grown += growth
 			case Moved:
-				moved += growth
+				moved, lost = moved+growth, lost+growth
+			default:
+				m.doubt += growth
 			}
 			continue
 		}
+		lost, gone = lost+min(rest.lost, growth), gone+min(rest.gone, growth)
+		m.least += max(0, c.above(caller, rest.volume))
 		// The caller has grown by half as much if all else in it has not lost the other half.
-		deviation := math.Sqrt(unmeasured * growth / 2 * (1/c.before.n + c.scale.Value/c.now.n))
 		switch {
-		case rest.lost+moveZ*deviation < growth/2:
+		case rest.lost+moveZ*c.deviation(growth/2) < growth/2:
 			grown += growth
 		case rest.lost >= growth/2:
 			moved += growth
@@ -96,14 +119,33 @@ func (c *comparing) move(f id, points float64, depth int) move {
 	}
 	switch {
 	case all < points/2: // with what it calls, it has not grown
-		m.status = Moved
+		m.status, lost, m.least = Moved, points, 0
 	case grown >= all/2:
-		m.status = Grown
+		m.status, lost = Grown, gone // what got cheaper under another name has not moved
 	case moved >= all/2:
 		m.status = Moved
 	}
+	if lost > moveZ*c.deviation(lost) {
+		m.moved = lost
+	}
 	c.moves[f] = m
 	return m
+}
+
+// deviation is the standard deviation of a cost in points.
+func (c *comparing) deviation(points float64) float64 {
+	return math.Sqrt(unmeasured * points * (1/c.before.n + c.scale.Value/c.now.n))
+}
+
+// above is what a caller, or the process, has grown by at the least, with an error of highAlpha. volume is the
+// factor by which there were more calls of it.
+func (c *comparing) above(caller id, volume float64) float64 {
+	now, before := c.now.hits(c.now.n, ""), c.before.hits(c.before.n, "")
+	if caller != none {
+		now, before = c.now.hits(c.now.all[caller], c.names[caller]), c.before.hits(c.before.all[caller], c.was[caller])
+	}
+	e := max(c.expected, volume)
+	return e * evidence.ChangeAbove(now, before, c.likely/e, highAlpha)
 }
 
 // caller is the nearest caller of a function in a stack that both builds have, or none.
@@ -131,6 +173,7 @@ func (c *comparing) name(at id) string {
 // A remainder is what became of a caller outside one function.
 type remainder struct {
 	lost   float64 // cost that it has lost
+	gone   float64 // the part of it in functions of which hardly anything is left
 	volume float64 // the factor by which all of it has changed; 1 if not known
 }
 
@@ -181,8 +224,9 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 	} else if sum > 30 && sum0 > 30 {
 		r.volume = c.scale.Value * sum / c.now.n * c.before.n / sum0
 	}
-	unmatched := func(now, before map[id]float64) float64 {
-		losses, gains := []float64{}, []float64{growth}
+	unmatched := func(now, before map[id]float64) (lost, gone float64) {
+		var losses, ends []float64
+		gains := []float64{growth}
 		all := maps.Clone(before)
 		for at := range now {
 			all[at] += 0
@@ -194,15 +238,23 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 			switch { // of many functions, as many have more hits by chance as have fewer
 			case loss > noise:
 				losses = append(losses, loss)
+				if c.scale.Value*k/c.now.n < remains*k0/c.before.n {
+					ends = append(ends, loss)
+				}
 			case -loss > noise:
 				gains = append(gains, -loss)
 			}
 		}
-		return leftFor(gains, losses)
+		return leftFor(slices.Clone(gains), losses), leftFor(gains, ends)
 	}
-	r.lost = max(unmatched(now.leaf, before.leaf), unmatched(now.called, before.called))
+	lost, gone := unmatched(now.leaf, before.leaf)
+	r.lost, r.gone = unmatched(now.called, before.called)
+	r.lost, r.gone = max(r.lost, lost), max(r.gone, gone)
 	return r
 }
+
+// remains is the part of its cost up to which hardly anything is left of a function.
+const remains = 0.25
 
 // alike is the ratio from which a gain and a loss may be of one function, which was renamed.
 const alike = 0.75
@@ -238,8 +290,9 @@ func leftFor(gains, losses []float64) (left float64) {
 // mostFrom is how many functions are named as those where moved cost was before.
 const mostFrom = 3
 
-// from are the functions that have lost cost under the caller of a function that has moved.
-func (c *comparing) from(f *Function) (list []string) {
+// from are the functions where cost was before that has moved to a function: those that have lost cost under
+// its caller.
+func (c *comparing) from(f *Function, moved float64) (list []string) {
 	lost := map[id]float64{}
 	each := func(side *counted, factor float64) {
 		for i := range side.stacks {
@@ -255,7 +308,7 @@ func (c *comparing) from(f *Function) (list []string) {
 	each(c.now, -c.scale.Value)
 	var ids []id
 	for at, points := range lost {
-		if points >= f.Points.Value/4 {
+		if points >= moved/4 {
 			ids = append(ids, at)
 		}
 	}
@@ -264,14 +317,14 @@ func (c *comparing) from(f *Function) (list []string) {
 		return cmp.Or(-cmp.Compare(lost[a], lost[b]), cmp.Compare(a, b)) < 0
 	})
 	for _, at := range ids { // one that is as large is the likeliest
-		if ratio := min(lost[at], f.Points.Value) / max(lost[at], f.Points.Value); ratio > alike {
+		if ratio := min(lost[at], moved) / max(lost[at], moved); ratio > alike {
 			ids = []id{at}
 			break
 		}
 	}
 	sum := 0.0
 	for _, at := range ids[:min(len(ids), mostFrom)] {
-		if sum >= 0.9*f.Points.Value {
+		if sum >= 0.9*moved {
 			break
 		}
 		list, sum = append(list, c.was[at]), sum+lost[at]

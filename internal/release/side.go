@@ -123,6 +123,9 @@ type counted struct {
 	inner []float64 // hits that are charged
 	all   []float64 // hits in stacks with the function
 	leaf  []float64 // hits in its own body
+	known []float64 // hits that are charged, of those in cut
+
+	cut float64 // hits in stacks that the runtime has cut off, so that other functions may be charged, too
 }
 
 // count adds up the samples of a side. Names get ids only after that, see number.
@@ -181,7 +184,7 @@ func (c *counted) folded() map[string]bool {
 // number fills what is by id. number gives the id of a folded name, below n.
 func (c *counted) number(n int, number func(folded string) id) {
 	t := c.Table
-	c.inner, c.all, c.leaf = make([]float64, n), make([]float64, n), make([]float64, n)
+	c.inner, c.all, c.leaf, c.known = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	ids := make(map[decode.ID]id, len(t.Funcs))
 	interrupt := map[id]bool{}
 	for _, f := range t.Funcs {
@@ -196,8 +199,11 @@ func (c *counted) number(n int, number func(folded string) id) {
 		seen[at] = visit
 		return first
 	}
-	c.counter.Each(c.query, func(value int64, sample int, keys []int32) {
+	c.counter.Each(c.query, func(value int64, sample int, keys []int32, cut bool) {
 		s := stack{hits: float64(value)}
+		if cut {
+			c.cut += s.hits
+		}
 		visit++
 		for _, key := range keys {
 			if key < 0 {
@@ -211,6 +217,9 @@ func (c *counted) number(n int, number func(folded string) id) {
 			if once(at) {
 				s.charged = append(s.charged, at)
 				c.inner[at] += s.hits
+				if cut {
+					c.known[at] += s.hits
+				}
 			}
 		}
 		visit++

@@ -2,8 +2,10 @@ package release
 
 import (
 	"flag"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +45,32 @@ func TestEqualReleases(t *testing.T) {
 		t.Logf("per %q: %d releases, %d false alarms, %d of the process", per, *releases, named, process)
 		if most := *releases / 1000; named > most || process > most {
 			t.Errorf("per %q: %d functions and %d processes of %d equal releases alarmed, want at most %d", per, named, process, *releases, most)
+		}
+	}
+}
+
+// TestRefactoredReleases: nor of releases that only move cost, under all loads and in two shapes of the
+// program.
+func TestRefactoredReleases(t *testing.T) {
+	kinds := slices.Sorted(maps.Keys(refactorings))
+	for _, per := range []string{"request", ""} {
+		r := rand.New(rand.NewPCG(15, 16))
+		named := 0
+		for i := range *releases {
+			build := shop
+			if i%2 == 1 {
+				build = entered
+			}
+			kind := kinds[i/2%len(kinds)]
+			before, now := build().run(t, r, hour), refactorings[kind](build()).run(t, r, loads[r.IntN(len(loads))])
+			if c := compare(t, before, now, per); first(c) != "" {
+				named++
+				t.Logf("%s: named %s: %s", kind, first(c), show(c))
+			}
+		}
+		t.Logf("per %q: %d refactorings, %d false alarms", per, *releases, named)
+		if most := *releases / 1000; named > most {
+			t.Errorf("per %q: %d of %d refactorings alarmed, want at most %d", per, named, *releases, most)
 		}
 	}
 }

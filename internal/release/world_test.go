@@ -208,7 +208,7 @@ func show(c *Comparison) string {
 	fmt.Fprintf(&b, "why %q, process %+.3f (%+.3f to %+.3f), scale %.3f (%.3f to %.3f), common %.3f, matched %.3f, samples %.0f and %.0f, notes %q\n",
 		c.Why, c.Process.Value, c.Process.Low, c.Process.High, c.Scale.Value, c.Scale.Low, c.Scale.High, c.Common, c.Matched, c.Now.Samples, c.Before.Samples, c.Notes)
 	for _, f := range c.Functions[:min(len(c.Functions), 12)] {
-		fmt.Fprintf(&b, "  %-45s %-9s named %-5t %+.3f (%+.3f to %+.3f) of %s caller %q from %q\n", f.Name, f.Status, f.Named, f.Points.Value, f.Points.Low, f.Points.High, f.Was, f.Caller, f.From)
+		fmt.Fprintf(&b, "  %-45s %-9s named %-5t %+.3f (%+.3f to %+.3f) moved %.3f of %s caller %q from %q\n", f.Name, f.Status, f.Named, f.Points.Value, f.Points.Low, f.Points.High, f.Moved, f.Was, f.Caller, f.From)
 	}
 	return b.String()
 }

@@ -208,7 +208,8 @@ function release(r) {
   const heads = ["change", "function", "#before", "#now", "#points", "line"];
   const rows = (r.functions || []).map(f => [
     cell(el("span.change.c-" + (/^[a-z]+$/.test(f.change) ? f.change : "same"), null, clean(f.change))),
-    cell(f.named ? el("strong", null, code(f.function)) : code(f.function), f.was && dim(" was ", code(f.was)), f.from?.length > 0 && dim(" from ", f.from.slice(0, 3).map(n => [code(n), " "]))),
+    cell(f.named ? el("strong", null, code(f.function)) : code(f.function), f.was && dim(" was ", code(f.was)),
+      f.moved > 0 && f.change !== "moved" && dim(` beside ${(100 * f.moved).toFixed(1)} points that moved`), f.from?.length > 0 && dim(" from ", f.from.slice(0, 3).map(n => [code(n), " "]))),
     number(f.before || f.change === "less" ? cost(f.before) : "new"), number(cost(f.now)), number(points(f)),
     cell(f.file && el("span.file", {title: clean(f.file)}, clean(f.file.split("/").slice(-2).join("/")) + (f.line ? ":" + f.line : "")))]);
   return section("release", "This build and the one before",

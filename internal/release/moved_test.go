@@ -1,0 +1,85 @@
+package release
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// entered is the shop whose handlers are the way in, as without a router of its own: what they call is
+// charged, and they are not.
+func entered() *program { return shop().rename(";main.route", ";net/http.HandlerFunc.ServeHTTP") }
+
+// pricing is a shop whose cart prices its items, under a name and for a cost in points of the shop's.
+func pricing(p *program, name string, points float64) *program {
+	return p.dearer(points, "main.(*Server).cart", ";main."+name)
+}
+
+// TestMovedAndGrown: what was renamed and got dearer at once has grown by what the name before did not cost.
+func TestMovedAndGrown(t *testing.T) {
+	for name, build := range map[string]func() *program{"a router above": shop, "handlers are the way in": entered} {
+		for _, test := range []struct {
+			name         string
+			before, now  float64 // points
+			grown, moved bool
+		}{
+			{"as dear", 0.2, 0.2, false, true},
+			{"cheaper", 0.3, 0.2, false, true},
+			{"half as dear again", 0.2, 0.3, true, true},
+			{"twice as dear", 0.2, 0.4, true, true},
+			{"three times as dear", 0.2, 0.6, true, true},
+			{"it is new", 0, 0.3, true, false},
+		} {
+			for _, per := range []string{"request", ""} {
+				t.Run(name+" "+test.name+" "+per, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(21, 22))
+					was := build()
+					if test.before > 0 {
+						was = pricing(was, "price", test.before)
+					}
+					l := load{windows: 200, work: 400, jitter: 0.1}
+					c := compare(t, was.run(t, r, l), pricing(build(), "quote", test.now).run(t, r, l), per)
+					f := find(t, c, "main.quote")
+					truth, moved := (test.now-test.before)/(1+test.before), test.before/(1+test.before)
+					switch {
+					case !test.grown && (f.Status != Moved || first(c) != ""):
+						t.Errorf("named %q: %s", first(c), show(c))
+					case test.grown && (first(c) != "main.quote" || f.Points.Low > truth || f.Points.High < truth):
+						t.Errorf("named %q, want main.quote at %+.3f: %s", first(c), truth, show(c))
+					case test.grown && test.moved && (f.Moved < 0.7*moved || f.Moved > 1.3*moved || strings.Join(f.From, " ") != "main.price"):
+						t.Errorf("moved %.3f from %q, want %.3f from main.price: %s", f.Moved, f.From, moved, show(c))
+					case !test.moved && f.Moved > 0:
+						t.Errorf("moved: %s", show(c))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestMovedPartText: a part that has moved is said with the points that remain, which add up to the
+// growth of the process.
+func TestMovedPartText(t *testing.T) {
+	f := Function{Name: "main.quote", Status: Grown, New: true, Now: 0.003, Points: Growth{0.1, 0.05, 0.15}, Moved: 0.2, From: []string{"main.price"}}
+	c := &Comparison{Per: "request"}
+	if got, want := c.Sentence(&f), "main.quote costs 3ms a request, nothing before: +30.0 points, of which 20.0 moved from main.price: +10.0 points (+5.0 to +15.0)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := f.Short(), "main.quote +10.0 points (beside 20.0 that moved from main.price)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	f.From = nil
+	if got, want := f.PointsText(), "+30.0 points, of which 20.0 moved: +10.0 points (+5.0 to +15.0)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	f.Moved = 0
+	if got, want := f.PointsText(), "+10.0 points (+5.0 to +15.0)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	old := Function{Name: "main.price", Status: Cheaper, Points: Growth{-0.2, -0.25, -0.15}}
+	f.Moved, f.From, f.Named = 0.2, []string{"main.price"}, true
+	c.Functions = []Function{f, old}
+	if more, less, moved := c.Lists(); len(more) != 1 || len(less) != 0 || len(moved) != 0 {
+		t.Errorf("more %v, less %v, moved %v", more, less, moved)
+	}
+}
