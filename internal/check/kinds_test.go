@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -262,6 +263,50 @@ func TestCheckBaseline(t *testing.T) {
 	got = tryCheck(t, Config{Max: ample, BaselineFile: file}, budget.Must("check.burnGuilty grows below 5 points"), work(0.9))
 	if got.verdict() != "fail" || !strings.Contains(got.text(), "grew by") || !strings.Contains(got.text(), "refresh the baseline") {
 		t.Errorf("grown: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
+// A check fails where a function has got dearer, and not where another one has got cheaper, so that its share
+// has grown: TestComposition of package judge simulates more of that.
+func TestCheckComposition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a baseline and two checks")
+	}
+	if !apart(t) {
+		return
+	}
+	needProfiler(t)
+	on(t, idle)
+	file := filepath.Join(t.TempDir(), "two.pprof")
+	set := budget.Must("no function grows above 20 points")
+	work := func(guilty float64) func(context.Context) {
+		return func(ctx context.Context) {
+			for range 2 * restEvery {
+				rounds := mixRounds/4 + rand.IntN(mixRounds/2)
+				burnGuilty(int(guilty * float64(rounds)))
+				burnInnocent(rounds)
+			}
+			pause(ctx, restTime)
+		}
+	}
+	writing := newFakeTB(t)
+	writing.baseline = 200
+	if got := tryCheckAs(writing, Config{Max: ample, BaselineFile: file, Update: true}, set, work(1)); got.verdict() != "pass" {
+		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	for _, tt := range []struct {
+		name      string
+		guilty    float64
+		want, say string
+	}{
+		{"its cost is gone", 0, "pass", "burnInnocent has a share that grew by "},
+		{"it is twenty times as dear", 20, "fail", "burnGuilty grew by "},
+	} {
+		got := tryCheck(t, Config{Max: ample, BaselineFile: file}, set, work(tt.guilty))
+		t.Logf("%s: %s after %v", tt.name, got.text(), time.Since(got.run.begun))
+		if got.verdict() != tt.want || !strings.Contains(got.text(), tt.say) {
+			t.Errorf("%s: %s, want %s, saying %q:\n%s %s", tt.name, got.verdict(), tt.want, tt.say, got.problem, got.text())
+		}
 	}
 }
 

@@ -16,6 +16,31 @@ type Blocks struct {
 	judge   *Judge
 	tallies []tally
 	samples int64
+	whole   *whole // nil if no rule needs it
+}
+
+// A whole is the sum of the blocks, for rules that compare builds.
+type whole struct {
+	sum   decode.Merger
+	facts Facts
+}
+
+// add adds a block.
+func (w *whole) add(t *decode.Table, facts Facts) error {
+	work := map[string]float64{}
+	for _, done := range [...]map[string]float64{facts.Work, w.facts.Work} {
+		for name, n := range done {
+			work[name] += n
+		}
+	}
+	facts.Work, facts.Elapsed = work, facts.Elapsed+w.facts.Elapsed
+	w.facts = facts
+	return w.sum.Add(t)
+}
+
+// measurement has what a comparison of builds needs.
+func (w *whole) measurement() *measurement {
+	return &measurement{t: w.sum.Table(), facts: w.facts, elapsed: w.facts.Elapsed.Seconds()}
 }
 
 // inBlocks is a regime that judges blocks. The others are judged by the sum of the blocks.
@@ -34,7 +59,12 @@ const outsideLeast = 300
 func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
 	b := &Blocks{judge: New(rules), tallies: make([]tally, len(rules))}
 	for i := range b.tallies {
-		b.tallies[i].options = o
+		if rules[i].comparesBuilds() && rules[i].Class == Each && b.whole == nil {
+			b.whole = new(whole)
+		}
+	}
+	for i := range b.tallies {
+		b.tallies[i].options, b.tallies[i].whole = o, b.whole
 	}
 	return b
 }
@@ -49,6 +79,11 @@ func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 		return err
 	}
 	b.samples += t.Count()
+	if b.whole != nil {
+		if err := b.whole.add(t, facts); err != nil {
+			return err
+		}
+	}
 	for i := range b.tallies {
 		if r, ok := b.judge.regimes[i].(inBlocks); ok {
 			r.block(&b.tallies[i], m)

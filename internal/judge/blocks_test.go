@@ -207,6 +207,9 @@ func TestTrialGrowth(t *testing.T) {
 			trial, fed := trialOf(t, 3, tt.budget)
 			fed.base = tableOf(t, (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5))
 			fed.baseCalls = 3000
+			if tt.name == "each, grew" { // and a call costs more, or the others would have got cheaper
+				fed.baseCalls = 6000
+			}
 			fed.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
 			got := fed.close(t, trial)[0]
 			if got.Verdict != tt.want || (trial.Decided(0) != budget.Inconclusive) != tt.decided || !strings.Contains(got.Reason, tt.say) {
@@ -226,7 +229,7 @@ func TestTrialGrowthOffender(t *testing.T) {
 	block := func(child, other, rest int) *profile.Profile {
 		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.parent;main.child %d\nmain.main;main.run;main.parent;main.other %d\nmain.main;main.run;main.rest %d\n", child, other, rest))
 	}
-	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, block(1000, 1000, 8000))}
+	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, block(1000, 1000, 8000)), BaselineWork: map[string]float64{"call": 10000}, Work: map[string]float64{"call": 11 / 0.8}} // the rest costs the same per call
 	var all []*profile.Profile
 	for range 60 {
 		p := block(5, 4, 11)

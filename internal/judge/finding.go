@@ -167,6 +167,14 @@ type (
 		Before               float64
 		Added, SmallBaseline bool
 	}
+	// Composition: a share has grown by so much, which it also does where other functions got cheaper. The
+	// numbers are of the function's cost for each unit of work, in parts of what everything cost before. Why
+	// says why there are none. From has the functions where the cost was before, if it has only moved.
+	Composition struct {
+		Share    float64
+		Per, Why string
+		From     []string
+	}
 	// Released: two builds were compared. Function is the one that the numbers are of, nil for
 	// the process, or if none shows.
 	Released struct {

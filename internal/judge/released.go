@@ -61,25 +61,16 @@ func (r released) follow(rec *record, m *measurement, f Finding) Finding {
 	return r.growth.follow(rec, m, f)
 }
 
-func (r released) block(t *tally, m *measurement) {
-	if !r.byBuilds(m) {
-		r.growth.block(t, m)
-	}
-}
-
-func (r released) closed(t *tally, m *measurement, all Finding) Finding {
-	if r.byBuilds(m) {
-		return all
-	}
-	return r.growth.closed(t, m, all)
-}
-
 // compared judges by comparing builds.
 func (r released) compared(m *measurement) Finding {
 	o := release.Options{Per: r.Per, Except: r.Except}
 	if r.Class == Each {
 		o.Limit = r.Limit
 	}
+	return r.comparedBy(m, o)
+}
+
+func (r released) comparedBy(m *measurement, o release.Options) Finding {
 	var c *release.Comparison
 	var why string
 	if m.facts.Releases != nil {
@@ -104,8 +95,8 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 	if base == nil {
 		return nil, ""
 	}
-	before := &release.Side{Table: base, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(base), Work: m.facts.BaselineWork}}}
-	now := &release.Side{Table: m.t, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(m.t), Elapsed: m.elapsed, Work: m.facts.Work}}}
+	before := &release.Side{Build: release.Build{Version: "the baseline"}, Table: base, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(base), Work: m.facts.BaselineWork}}}
+	now := &release.Side{Build: release.Build{Version: "this build"}, Table: m.t, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(m.t), Elapsed: m.elapsed, Work: m.facts.Work}}}
 	c, err := release.Compare(context.Background(), before, now, o)
 	if err != nil {
 		return nil, err.Error()
@@ -116,6 +107,9 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 // findingOf is what a comparison says about the rule.
 func (r released) findingOf(c *release.Comparison) Finding {
 	f := Finding{Samples: int64(c.Now.Samples)}
+	if r.Class == Each && c.Verdict() != evidence.Fail {
+		f.Notes.Cut = int64(math.Round(c.Now.Cut + c.Before.Cut))
+	}
 	if r.Class == Process {
 		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, mostGrowth)
 		f.Hits, f.Reason = f.Samples, Released{Of: c}

@@ -19,6 +19,11 @@ type tally struct {
 	options evidence.Options
 	trials  []float64 // by block
 	sum     float64   // of the trials
+
+	costs    *costs  // of growth in shares, where the work is known
+	whole    *whole  // of all rules
+	looked   float64 // its samples when it was compared last
+	compared Finding // and what that showed
 }
 
 // add adds a block to the evidence. A block without trials says nothing.

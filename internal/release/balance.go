@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -36,6 +37,18 @@ func (c *Comparison) coversCheaper(f Function) bool {
 	return slices.ContainsFunc(c.Functions, func(other Function) bool {
 		return slices.Contains(other.From, cmp.Or(f.Was, f.Name))
 	})
+}
+
+// MovedFrom are the functions where the cost of one was before that has only moved, by its name in a profile.
+// It is nil if it has not, or if these are not known.
+func (c *Comparison) MovedFrom(name string) []string {
+	name = names.Fold(name)
+	for _, f := range c.Functions {
+		if f.Name == name && f.Status == Moved {
+			return f.From
+		}
+	}
+	return nil
 }
 
 // Verdict judges "no function grows above" the limit of the options.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/evidence"
@@ -98,6 +99,8 @@ func numbers(p *phrasing, reason judge.Reason) string {
 		return p.growth(reason)
 	case judge.Released:
 		return p.released(reason)
+	case judge.Composition:
+		return p.composition(reason)
 	case judge.InBlocks:
 		return p.inBlocks(reason)
 	case judge.AbsentInBlocks:
@@ -204,6 +207,22 @@ func (p *phrasing) released(reason judge.Released) string {
 	default:
 		return c.Sentence(f) + "; " + builds
 	}
+}
+
+// composition is the sentence about shares that may have grown because other functions got cheaper.
+func (p *phrasing) composition(reason judge.Composition) string {
+	f, said := p.finding, p.who()+" has a share that grew by "+p.amount(reason.Share)
+	if reason.From != nil {
+		return said + ", which has only moved there, from " + strings.Join(reason.From, ", ") + " (" + p.samples() + ")"
+	}
+	said += ", which it also does if others got cheaper: "
+	switch {
+	case reason.Why != "":
+		return said + reason.Why
+	case f.Verdict == evidence.Pass:
+		return said + "per " + reason.Per + " it grew by " + p.amount(f.Value) + ", surely by less than " + p.amount(f.High) + " (" + p.samples() + ")"
+	}
+	return said + "per " + reason.Per + " it grew by " + p.amount(f.Value) + ", which may be " + p.amount(f.Low) + " to " + p.amount(f.High) + "; more samples would tell (" + p.samples() + ")"
 }
 
 // growth is the sentence about growth. For a new function it has no number.

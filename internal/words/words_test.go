@@ -78,6 +78,7 @@ func phrases() []phrase {
 		{each, share(pass, judge.InBlocks{})},
 		{"no function grows above 5 points", share(fail, judge.Growth{Before: 2900})},
 		{"no function grows above 5 points per request", share(fail, judge.Released{Of: builds, Function: &release.Function{Name: "main.search", Now: 0.004, Before: 0.003}})},
+		{"no function grows above 5 points", share(open, judge.Composition{Share: 0.24, Why: "without a unit of work, growth takes 2000 samples"})},
 		{work, share(fail, judge.CountedOver{Elapsed: time.Minute, Work: 1200})},
 		{count, figure(fail, judge.MadeOf{Of: judge.Counted{}, Kind: "goroutine", Err: errors.New("there are too many")})},
 		{each, share(fail, judge.Together{})},
