@@ -219,7 +219,7 @@ func (c *Config) checkExport(m *mistakes) {
 	m.when(c.Export == nil && (c.ExportAll || c.ExportLabel != nil || len(c.Attributes) > 0),
 		"ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
 	if v, is := c.Export.(interface{ Validate() error }); is {
-		err := foreign.Call(v.Validate)
+		err := foreign.Within(startWithin, v.Validate)
 		m.when(err != nil, "Export: %w", err)
 	}
 }

@@ -257,11 +257,14 @@ func (x *exports) locate(id dumps.ID, of *leaving) {
 	if len(x.urls) == mostURLs {
 		clear(x.urls)
 	}
-	x.urls[string(id)] = at
+	if len(at) <= longestURL {
+		x.urls[string(id)] = at
+	}
 }
 
-// mostURLs is the most places of dumps that are remembered. Events name dumps of the last minutes.
-const mostURLs = 256
+// mostURLs is the most places of dumps that are remembered: events name dumps of the last minutes.
+// longestURL is what browsers and chats take.
+const mostURLs, longestURL = 256, 2048
 
 // url is where a dump is, "" if nobody knows.
 func (x *exports) url(dump string) string {

@@ -404,14 +404,24 @@ type picky struct{ Exporter }
 
 func (picky) Validate() error { return errors.New("Endpoint: expected an address, found none") }
 
+type slowCheck struct {
+	Exporter
+	until chan struct{}
+}
+
+func (s slowCheck) Validate() error { <-s.until; return nil }
+
 type wild struct{ Exporter }
 
 func (wild) Validate() error { panic("planted") }
 
 func TestExportConfig(t *testing.T) {
+	until := make(chan struct{})
+	defer close(until)
 	for want, cfg := range map[string]Config{
 		"Export: Endpoint: expected an address": {Export: picky{}},
 		"Export: panic: planted":                {Export: wild{}},
+		"Export: has not returned within 1s":    {Export: slowCheck{until: until}},
 		"expected an Export with them":          {ExportAll: true},
 		"":                                      {Export: new(outlet), ExportAll: true},
 	} {
