@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // judgeOf is a judge of budgets.
@@ -70,6 +72,41 @@ func TestLabelsTimesConditions(t *testing.T) {
 		j := judgeOf(t, lines)
 		if _, err := j.Table(t.Context(), tableOf(t, p), judge.Facts{}); (err != nil) != (n == 900) || err != nil && !strings.Contains(err.Error(), "64000 labels times") {
 			t.Errorf("%d conditions: %v", n, err)
+		}
+	}
+}
+
+// noReleases compare nothing.
+type noReleases struct{}
+
+func (noReleases) Compare(context.Context, release.Options) (*release.Comparison, string) {
+	return nil, "there is nothing to compare"
+}
+
+// TestBaselineOfBuilds: a baseline is not counted, and takes no memory, if all growth is that of builds.
+func TestBaselineOfBuilds(t *testing.T) {
+	builds := []string{"no function grows above 3 points per request", "no function grows above 5 points", "process grows below 10% per request"}
+	window := folded.Must("cpu 10s\nmain.main;main.serve 100\n")
+	facts := judge.Facts{Baseline: tableOf(t, folded.Must("cpu 10s\nmain.main;main.serve 50\n"))}
+	for _, test := range []struct {
+		lines    []string
+		releases judge.Releases
+		counted  bool
+	}{
+		{append(builds, "no function above 20%"), noReleases{}, false},
+		{append(builds, "main.serve grows below 5 points"), noReleases{}, true},
+		{builds, nil, true},
+		{[]string{"no function above 20%"}, nil, false},
+	} {
+		j := judgeOf(t, test.lines)
+		facts.Releases = test.releases
+		for range 2 {
+			if _, err := j.Table(t.Context(), tableOf(t, window), facts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if j.HasCountedBaseline() != test.counted {
+			t.Errorf("%q with %v: counted %t, want %t", test.lines, test.releases, !test.counted, test.counted)
 		}
 	}
 }

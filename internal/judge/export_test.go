@@ -5,3 +5,6 @@ const MaxStreams = maxStreams
 
 // Remembered is how many functions the watch remembers of rule i.
 func (w *Watch) Remembered(i int) int { return len(w.records[i].by) }
+
+// HasCountedBaseline reports whether a baseline was added up.
+func (j *Judge) HasCountedBaseline() bool { return j.base.table != nil }

@@ -10,6 +10,7 @@ package judge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -75,13 +76,24 @@ func (j *Judge) measure(ctx context.Context, t *decode.Table, facts Facts) (*mea
 		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
 	j.counter.Live, j.counter.Names.Module, j.counter.Names.Modules = facts.Live, facts.Module, facts.Modules
-	if err := j.base.set(ctx, &facts, j.rules, j.layout); err != nil {
+	if !j.comparesWindows(&facts) {
+		j.base.table, j.base.problem = nil, NoBaseline{}
+	} else if err := j.base.set(ctx, &facts, j.rules, j.layout); err != nil {
 		return nil, err
 	}
 	if err := j.counter.Names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
 	return measure(t, facts, j.rules, &j.counter, j.layout, &j.base)
+}
+
+// comparesWindows reports whether windows are compared with a baseline, and not only builds with each other: then
+// it is added up by the queries of all rules, which takes memory.
+func (j *Judge) comparesWindows(facts *Facts) bool {
+	return slices.ContainsFunc(j.regimes, func(r regime) bool {
+		_, builds := r.(released)
+		return r.needs().Baseline && !(builds && facts.Releases != nil)
+	})
 }
 
 // plan adds the queries that the rules need for profiles with the layout.
