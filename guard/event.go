@@ -22,8 +22,8 @@ type Event struct {
 	Result budget.Result `json:"result,omitzero"`
 
 	// Dump is the id of the profile that was kept, if any. Its files are
-	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz. Without a DumpDir, it is what
-	// the IDs of its exported profiles begin with.
+	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz. The IDs of its exported profiles
+	// begin with it, also without a DumpDir.
 	Dump string `json:"dump,omitempty"`
 	// DumpURL is where the exporter puts the dump's profile, if it knows.
 	DumpURL string `json:"dump_url,omitempty"`

@@ -34,16 +34,18 @@ var ErrRefused = export.ErrRefused
 
 // A Profile is what an [Exporter] gets. It must not be modified.
 type Profile struct {
-	// ID is the same whenever this profile is sent. The profiles of one dump have an ID that
-	// begins with that of the dump.
+	// ID is the same whenever this profile is sent, also by the next process. That of a dump's
+	// profile is the dump's ID, a dot, and the kind.
 	ID string
 	// Kind is a kind of profile as budgets name it: "cpu", "heap", "allocs", "goroutine" ...
 	Kind       string
 	Data       []byte // gzipped profile.proto
 	Start, End time.Time
-	Budget     string // the name of the budget that it is a dump of, "" for a window
+	// Budget is the name of the budget that it is a dump of, "" for a window. A dump has the
+	// samples of a window, and two budgets may have dumps of the same: to add up CPU, take windows.
+	Budget string
 	// Attributes describe the process, with OpenTelemetry's names: service.name,
 	// service.version, vcs.revision, host.name ...; and of a dump, what was found:
-	// profguard.budget.sentence, profguard.verdict, profguard.value ...
+	// profguard.dump.id, profguard.budget.sentence, profguard.verdict, profguard.value ...
 	Attributes map[string]string
 }

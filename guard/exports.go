@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,9 +21,9 @@ import (
 	"github.com/profguard/profguard/internal/loop"
 )
 
-// exports sends profiles to Config.Export. What a window yields is collected, and queued when the
-// window has ended: a profile that several budgets have a dump of, or that goes as a window, too,
-// is sent once.
+// exports sends profiles to Config.Export: each good window if Config.ExportAll says so, and each
+// dump. A dump is a profile of its own, also where it has the samples of a window or of another dump:
+// so it has one budget, and the same ID in this process and in the next one.
 type exports struct {
 	exporter   Exporter
 	keepLabel  func(key, value string) bool // nil: all
@@ -33,16 +32,8 @@ type exports struct {
 	store      func() *dumps.Store // nil for none
 
 	mu      sync.Mutex
-	waiting []*leaving        // of this window
 	urls    map[string]string // of the last dumps
 	unasked bool              // URL hangs, and is not asked again
-}
-
-// A leaving profile is one of a window.
-type leaving struct {
-	Profile
-	marks  []string // its IDs in the dumps that it is in
-	window bool     // and in no dump
 }
 
 // newExports returns nil without an exporter.
@@ -78,81 +69,48 @@ var attributeNames = [...]string{
 	"service.name", "service.version", "vcs.revision", "host.name", "service.instance.id", "process.runtime.name", "process.runtime.version",
 }
 
-// open begins to send. failing takes the error when sends fail, and nil when they work again.
-func (x *exports) open(failing func(error)) {
-	hooks := export.Hooks{Failing: failing, Stored: x.stored}
-	x.queue = export.New(export.Defaults(), hooks)
+// open begins to send.
+func (x *exports) open(g *Guard) {
+	x.queue = export.New(export.Defaults(), export.Hooks{Failing: g.exportFailing, Refused: g.exportRefused, Stored: x.stored})
 }
 
 // window takes a good window.
 func (x *exports) window(w *loop.Window) {
 	end := w.Start.Add(w.Elapsed)
-	x.release() // of a window that ended in a panic
-	x.collect(&leaving{window: true, Profile: Profile{
+	x.add(&Profile{
 		ID: string(dumps.NewID(end, "window", "")) + "." + kinds.CPU, Kind: kinds.CPU, Data: w.Profile.Bytes(),
 		Start: w.Start, End: end, Attributes: x.attributes,
-	}})
+	}, true)
 }
 
 // dump takes the profiles of a dump.
 func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
-	of := describedAs(d.Files[len(d.Files)-1].Data)
+	of, _ := describedAs(string(id), d.Files[len(d.Files)-1].Data)
 	of.Start, of.End = d.Start, d.End // with their monotonic clock
 	for i, f := range d.Files {
 		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
 		if !is || f.Name == loop.BeforeName {
 			continue // an execution trace, what has no new samples, or the description
 		}
-		of.ID, of.Kind, of.Data = string(id)+"."+kind, kind, f.Data
-		l := x.collect(&leaving{marks: []string{of.ID}, Profile: of})
-		if i == 0 {
-			x.locate(id, l)
+		p := of
+		p.ID, p.Kind, p.Data = string(id)+"."+kind, kind, f.Data
+		if x.add(&p, false); i == 0 {
+			x.locate(id, &p)
 		}
 	}
 }
 
-// collect adds a profile to those of the window, or to the one that has the same data.
-func (x *exports) collect(l *leaving) *leaving {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, o := range x.waiting {
-		if len(o.Data) == 0 || len(l.Data) == 0 || &o.Data[0] != &l.Data[0] {
-			continue
-		}
-		o.marks = append(o.marks, l.marks...)
-		if o.window {
-			o.Profile, o.window = l.Profile, false
-		} else {
-			o.Budget += ", " + l.Budget
-		}
-		return o
-	}
-	x.waiting = append(x.waiting, l)
-	return l
-}
-
-// release queues what was collected.
-func (x *exports) release() {
-	x.mu.Lock()
-	waiting := x.waiting
-	x.waiting = nil
-	x.mu.Unlock()
-	for _, l := range waiting {
-		x.queue.Add(&export.Item{
-			ID: l.ID, Also: l.marks, Bytes: len(l.Data), Window: l.window,
-			Send: func(ctx context.Context) error { return x.send(ctx, &l.Profile) },
-			Done: func() { x.sent(l.marks) },
-		})
-	}
-}
-
-// sent marks what was sent.
-func (x *exports) sent(marks []string) {
-	if store := x.store(); store != nil {
-		for _, profile := range marks {
-			store.Sent(profile)
-		}
-	}
+// add queues a profile. One of a dump is marked in DumpDir when it has left.
+func (x *exports) add(p *Profile, window bool) {
+	x.queue.Add(&export.Item{
+		ID: p.ID, Bytes: len(p.Data), Window: window,
+		Send: func(ctx context.Context) error { return x.send(ctx, p) },
+		Done: func(refused bool) {
+			if store := x.store(); store != nil && !window {
+				store.Sent(p.ID, refused)
+			}
+		},
+	})
 }
 
 // send hands a profile to the exporter, without the labels that are not to leave.
@@ -163,22 +121,31 @@ func (x *exports) send(ctx context.Context, shared *Profile) error {
 		if err != nil {
 			return fmt.Errorf("%w: its labels cannot be read: %w", ErrRefused, err)
 		}
-		p.Data = t.Filter(func(s *decode.Stack) bool {
-			kept := s.Labels[:0]
-			for _, l := range s.Labels {
-				value := string(t.String(l.Str))
-				if l.Str == 0 {
-					value = strconv.FormatInt(l.Num, 10)
-				}
-				if x.keepLabel(string(t.String(l.Key)), value) {
-					kept = append(kept, l)
-				}
-			}
-			s.Labels = kept
-			return true
-		}).Encode(t.Comments()...)
+		if p.Data = x.filtered(t); p.Data == nil {
+			return fmt.Errorf("%w: Config.ExportLabel has panicked, so nobody knows which labels may leave: mend it", ErrRefused)
+		}
 	}
 	return x.exporter.Export(ctx, p)
+}
+
+// filtered is a profile without the labels that are not to leave, nil if the hook has panicked. What
+// it panics with may be a label, and is not told.
+func (x *exports) filtered(t *decode.Table) (data []byte) {
+	defer func() { _ = recover() }()
+	return t.Filter(func(s *decode.Stack) bool {
+		kept := s.Labels[:0]
+		for _, l := range s.Labels {
+			value := string(t.String(l.Str))
+			if l.Str == 0 {
+				value = strconv.FormatInt(l.Num, 10)
+			}
+			if x.keepLabel(string(t.String(l.Key)), value) {
+				kept = append(kept, l)
+			}
+		}
+		s.Labels = kept
+		return true
+	}).Encode(t.Comments()...)
 }
 
 // own is a copy for code of the host, which may change it, also later.
@@ -193,15 +160,18 @@ func (p *Profile) own() Profile {
 func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
 	of := maps.Clone(x.attributes)
 	r := &c.Result
-	limit, offender := "", ""
+	limit, offender, labels := "", "", ""
 	if r.Limit > 0 {
 		limit = strconv.FormatFloat(r.Limit, 'g', -1, 64)
 	}
 	if len(r.Offenders) > 0 {
 		offender = r.Offenders[0].Function
 	}
+	if x.keepLabel != nil {
+		labels = "filtered"
+	}
 	for i, v := range []string{
-		d.Start.Format(time.RFC3339Nano), d.End.Format(time.RFC3339Nano), d.Name,
+		d.Start.Format(time.RFC3339Nano), d.End.Format(time.RFC3339Nano), d.Name, labels,
 		r.Budget.String(), r.Verdict.String(), strconv.FormatFloat(r.Value, 'g', -1, 64), limit, r.Unit, offender,
 	} {
 		of[describedNames[i]] = v
@@ -215,14 +185,16 @@ func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
 	return dumps.File{Name: dumps.DescriptionFile, Data: []byte(text)}
 }
 
-// describedNames are the keys of a description; the first three are no attributes.
+// describedNames are the keys of a description; the first four are no attributes. labels is
+// "filtered" if some of the dump's labels must not leave.
 var describedNames = [...]string{
-	"start", "end", "budget",
+	"start", "end", "budget", "labels",
 	"profguard.budget.sentence", "profguard.verdict", "profguard.value", "profguard.limit", "profguard.unit", "profguard.offender",
 }
 
-// describedAs is the profile that a description is of. Lines that are none are left out.
-func describedAs(text []byte) (p Profile) {
+// describedAs is the profile of a dump that a description is of, and whether its labels must be
+// filtered. Lines that are none are left out.
+func describedAs(dump string, text []byte) (p Profile, filtered bool) {
 	of := map[string]string{}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if k, v, is := strings.Cut(line, "="); is {
@@ -231,18 +203,19 @@ func describedAs(text []byte) (p Profile) {
 	}
 	p.Start, _ = time.Parse(time.RFC3339Nano, of["start"])
 	p.End, _ = time.Parse(time.RFC3339Nano, of["end"])
-	p.Budget, p.Attributes = of["budget"], of
-	for _, k := range describedNames[:3] {
+	p.Budget, p.Attributes, filtered = of["budget"], of, of["labels"] != ""
+	for _, k := range describedNames[:4] {
 		delete(of, k)
 	}
-	return p
+	of["profguard.dump.id"] = dump
+	return p, filtered
 }
 
 // locateWithin is how long the exporter may take to say where a profile will be. It computes it.
 const locateWithin = 100 * time.Millisecond
 
 // locate remembers where a dump will be.
-func (x *exports) locate(id dumps.ID, of *leaving) {
+func (x *exports) locate(id dumps.ID, of *Profile) {
 	l, is := x.exporter.(Locator)
 	if !is || x.unasked {
 		return
@@ -284,16 +257,11 @@ func (x *exports) stored(most int) (items []*export.Item) {
 		return nil
 	}
 	found, _ := store.Unsent(most) // an error of the disk is reported where dumps are saved
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	for _, id := range found {
-		if slices.ContainsFunc(x.waiting, func(l *leaving) bool { return slices.Contains(l.marks, id) }) {
-			continue
-		}
 		items = append(items, &export.Item{
 			ID:   id,
 			Send: func(ctx context.Context) error { return x.sendStored(ctx, store, id) },
-			Done: func() { store.Sent(id) },
+			Done: func(refused bool) { store.Sent(id, refused) },
 		})
 	}
 	return items
@@ -310,8 +278,12 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	p := describedAs(description)
-	p.ID, p.Kind, p.Data = id, id[strings.LastIndexByte(id, '.')+1:], data
+	dot := strings.LastIndexByte(id, '.')
+	p, filtered := describedAs(id[:dot], description)
+	if filtered && x.keepLabel == nil {
+		return fmt.Errorf("%w: who saved it had a Config.ExportLabel, which this process has not: labels that must not leave would", ErrRefused)
+	}
+	p.ID, p.Kind, p.Data = id, id[dot+1:], data
 	return x.send(ctx, &p)
 }
 
@@ -329,12 +301,27 @@ func (g *Guard) exportFailing(err error) {
 	g.emit(Event{Name: name, Message: what})
 }
 
+// exportRefused notes that a profile was refused, or with nil that one was sent after that.
+func (g *Guard) exportRefused(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.faults.clear("refused")
+	} else {
+		g.degraded("refused", "", "a profile is not exported, and not tried again: "+err.Error())
+	}
+}
+
 // Flush sends the profiles that wait for export, at once, those of this process's dumps first, and
-// returns when they are sent, and marked as sent in DumpDir, or when ctx ends, with an error that
-// says how many are left. Those of dumps in DumpDir are sent by the next process that opens it. Call
-// Flush before Stop, where a program ends:
+// returns when they are sent, and marked as sent in DumpDir, or when ctx ends. It tries again every
+// quarter of a second, whatever the receiver asks for. Its error says how many are left and why, and
+// how many were refused or dropped since the Flush before. Those of dumps in DumpDir that are left are
+// sent by the next process that opens it.
 //
-//	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// Call Flush before Stop, where a program ends. Stop takes a quarter of a second more at the most. An
+// agent that feeds the guard is stopped before, as it sends its last profile then:
+//
+//	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 //	defer cancel()
 //	_ = g.Flush(ctx)
 //	g.Stop()
@@ -342,7 +329,6 @@ func (g *Guard) Flush(ctx context.Context) error {
 	if g == nil || g.exports == nil || g.cancel == nil {
 		return nil
 	}
-	g.exports.release()
 	err := g.exports.queue.Flush(ctx)
 	if store := g.dumps.Load(); store != nil { // or the next process sends it again
 		store.Mark(ctx)

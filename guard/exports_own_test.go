@@ -118,7 +118,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// With ExportAll each good window leaves, once: as a dump if it is one. Lost ones do not.
+// With ExportAll each good window leaves once, also if it is a dump, too: whoever adds up CPU takes
+// the windows. Lost ones do not leave.
 func TestExportAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, out := newWorld(), new(outlet)
@@ -133,21 +134,26 @@ func TestExportAll(t *testing.T) {
 		g := w.start(t, cfg)
 		time.Sleep(20*minute - second)
 		s := g.Status()
-		cpu := map[string]int{}
-		budgets := map[string]int{}
+		times := map[string]int{} // each budget's data
+		windows := 0
 		for _, p := range out.received() {
-			if p.Kind == "cpu" {
-				cpu[string(p.Data)]++
-				budgets[p.Budget]++
+			if p.Kind != "cpu" {
+				continue
+			}
+			times[p.Budget+" "+string(p.Data)]++
+			if p.Budget == "" {
+				windows++
+			} else if times[" "+string(p.Data)] != 1 && !slices.ContainsFunc(out.received(), func(o Profile) bool { return o.Budget == "" && slices.Equal(o.Data, p.Data) }) {
+				t.Errorf("%s is no window", p.ID)
 			}
 		}
-		for _, n := range cpu {
+		for of, n := range times {
 			if n != 1 {
-				t.Errorf("a window was sent %d times", n)
+				t.Errorf("a window of budget %.4q was sent %d times", of, n)
 			}
 		}
-		if len(cpu) != s.Windows["ok"] || budgets["hot, serve"] == 0 || budgets[""] == 0 {
-			t.Errorf("%d windows were sent, %v; of budgets %v", len(cpu), s.Windows, budgets)
+		if dumps := len(times) - windows; windows != s.Windows["ok"] || dumps < 2 {
+			t.Errorf("%d windows and %d dumps were sent, %v", windows, dumps, s.Windows)
 		}
 	})
 }
@@ -182,18 +188,26 @@ func TestExportLabel(t *testing.T) {
 		}
 		stopWhole(t, g)
 	})
-	synctest.Test(t, func(t *testing.T) { // a hook that panics lets nothing out
+	// One that panics keeps back the profiles whose labels it was to judge, and nothing else. What it
+	// panics with is not told.
+	synctest.Test(t, func(t *testing.T) {
 		w, out := newWorld(), new(outlet)
 		w.take = always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t}\n")
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.DumpDir, cfg.Export, cfg.ExportLabel = "", out, func(string, string) bool { panic("planted") }
-		w.start(t, cfg)
+		cfg.Export, cfg.ExportAll, cfg.ExportLabel = out, true, func(key, value string) bool { panic(value) }
+		g := w.start(t, cfg)
 		time.Sleep(5 * minute)
-		for _, p := range out.received() {
-			if p.Kind == "cpu" {
-				t.Error("it leaves")
-			}
+		if got := kindsOf(out.received()); !slices.Contains(got, "goroutine hot") || slices.Contains(got, "cpu hot") || slices.Contains(got, "cpu") {
+			t.Errorf("%v leave", got)
 		}
+		told := fmt.Sprint(w.events)
+		if n := strings.Count(told, "Config.ExportLabel has panicked"); n != 1 || strings.Contains(told, "s3cr3t") {
+			t.Errorf("told %d times: %v", n, told)
+		}
+		if s := g.Status(); s.Exports["refused"] == 0 || s.Exports["off"] > 0 {
+			t.Errorf("exports %v", s.Exports)
+		}
+		stopWhole(t, g)
 	})
 }
 
@@ -250,7 +264,7 @@ func TestExporterFaults(t *testing.T) {
 	}{
 		"away":    {func(int, Profile) error { return errors.New("connection refused") }, "failed", true},
 		"panics":  {func(int, Profile) error { panic("planted") }, "failed", true},
-		"refuses": {func(int, Profile) error { return fmt.Errorf("400: %w", ErrRefused) }, "refused", true},
+		"refuses": {func(int, Profile) error { return fmt.Errorf("400: %w", ErrRefused) }, "refused", false},
 		"hangs":   {func(int, Profile) error { <-hangs; return nil }, "hung", true},
 		"slow":    {func(int, Profile) error { time.Sleep(8 * second); return nil }, "sent", false},
 		"works":   {nil, "sent", false},
@@ -270,6 +284,12 @@ func TestExporterFaults(t *testing.T) {
 				if failing := slices.Contains(w.told(), string(EventExportFailing)); failing != tt.event || failing != strings.Contains(s.Reason, "profiles are not exported") {
 					t.Errorf("events %v, reason %q", w.told(), s.Reason)
 				}
+				refuses := func(text string) bool {
+					return strings.Contains(text, "a profile is not exported, and not tried again: 400: refused")
+				}
+				if told := refuses(fmt.Sprint(w.events)); told != (name == "refuses") || told != refuses(s.Reason) {
+					t.Errorf("refused: %t, reason %q", told, s.Reason)
+				}
 				began := time.Now()
 				g.Stop()
 				if took := time.Since(began); took > stopPromise {
@@ -285,7 +305,58 @@ func TestExporterFaults(t *testing.T) {
 	}
 }
 
-// After an outage a profile that two budgets have a dump of is sent once, though the disk has it twice.
+// A window that breaks two budgets is two dumps. Each leaves with its own budget, and with the ID that
+// its event has, and the next process knows it by the same.
+func TestExportSharedWindow(t *testing.T) {
+	cfg := dumping(t, "hot: main.work below 20%", "also: main.work below 30%")
+	run := func(take func(int) profiler.Window) (sent []string, events []Event) {
+		synctest.Test(t, func(t *testing.T) {
+			w, out := newWorld(), new(outlet)
+			w.take = take
+			cfg.Export = out
+			g := w.start(t, cfg)
+			time.Sleep(10 * minute)
+			stopWhole(t, g)
+			for _, p := range out.received() {
+				sent = append(sent, fmt.Sprint(p.ID, p.Kind, p.Budget, p.Start.UTC(), p.End.UTC(), len(p.Data), p.Attributes))
+				if a := p.Attributes; p.Budget != "hot" && p.Budget != "also" || !strings.HasPrefix(a["profguard.budget.sentence"], p.Budget+": ") || p.ID != a["profguard.dump.id"]+"."+p.Kind {
+					t.Errorf("%s is of budget %q, %v", p.ID, p.Budget, a)
+				}
+			}
+			events = w.events
+		})
+		slices.Sort(sent)
+		return sent, events
+	}
+	first, events := run(func(n int) profiler.Window { return cpuWindow(fullCore + fmt.Sprintf("main.main;main.n%d 1\n", n)) })
+	for _, budget := range []string{"hot", "also"} {
+		i := slices.IndexFunc(events, func(e Event) bool { return e.Name == EventFiring && e.Budget == budget })
+		if i < 0 || !slices.ContainsFunc(first, func(p string) bool { return strings.HasPrefix(p, events[i].Dump+".cpu"+"cpu"+budget) }) || !strings.HasSuffix(events[i].DumpURL, events[i].Dump+".cpu") {
+			t.Errorf("the dump of %s is not in the store: %v", budget, events)
+		}
+	}
+	if n := len(slices.Compact(slices.Clone(first))); n != len(first) || n < 4 {
+		t.Errorf("%d of %d were sent once", n, len(first))
+	}
+	quiet := always("cpu 10s\nmain.main;main.serve 5\n")
+	if again, _ := run(quiet); len(again) > 0 {
+		t.Errorf("sent again: %v", again)
+	}
+	marks, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.sent"))
+	if err != nil || len(marks) != len(first) {
+		t.Errorf("%d marks of %d profiles, %v", len(marks), len(first), err)
+	}
+	for _, mark := range marks { // as if the process had been killed before
+		if err := os.Remove(mark); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, _ := run(quiet); !slices.Equal(again, first) {
+		t.Errorf("the next process sends\n%v, want\n%v", again, first)
+	}
+}
+
+// What was dropped during an outage is sent after it, from the disk, and nothing twice.
 func TestExportAfterOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, out, began := newWorld(), new(outlet), time.Now()
@@ -300,20 +371,19 @@ func TestExportAfterOutage(t *testing.T) {
 		cfg.Export = out
 		g := w.start(t, cfg)
 		time.Sleep(2 * time.Hour)
-		times, shared := map[string]int{}, false
+		times := map[string]int{}
 		for _, p := range out.received() {
-			times[p.Kind+string(p.Data)]++
-			shared = shared || p.Budget == "hot, also"
+			times[p.ID]++
 		}
-		for _, n := range times {
+		for id, n := range times {
 			if n > 1 {
-				t.Errorf("one of %d was sent %d times", len(times), n)
+				t.Errorf("%s was sent %d times", id, n)
 			}
 		}
-		if !shared {
-			t.Error("no profile is of both budgets")
-		}
 		stopWhole(t, g)
+		if files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.sent")); err != nil || len(files) != len(times) {
+			t.Errorf("%d have marks of %d that were sent, %v", len(files), len(times), err)
+		}
 		next := new(outlet)
 		w = newWorld()
 		w.take = always("cpu 10s\nmain.main;main.serve 5\n")
@@ -325,6 +395,53 @@ func TestExportAfterOutage(t *testing.T) {
 		}
 		stopWhole(t, g)
 	})
+}
+
+// What some process would have filtered does not leave from one that filters nothing. It stays, and
+// the one that filters sends it.
+func TestExportLabelOverRestart(t *testing.T) {
+	dir := dumping(t, "hot: main.work below 20%")
+	run := func(out *outlet, take func(int) profiler.Window, filter func(string, string) bool) {
+		synctest.Test(t, func(t *testing.T) {
+			w, cfg := newWorld(), dir
+			w.take, cfg.Export, cfg.ExportLabel = take, out, filter
+			g := w.start(t, cfg)
+			time.Sleep(5 * minute)
+			stopWhole(t, g)
+			refused := strings.Contains(fmt.Sprint(w.events), "Config.ExportLabel, which this process has not")
+			if want := filter == nil && out.fails == nil; refused != want {
+				t.Errorf("refused: %t, events %v", refused, w.told())
+			}
+		})
+	}
+	labelled := always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t}\n")
+	quiet := always("cpu 10s\nmain.main;main.serve 5\n")
+	none := func(string, string) bool { return false }
+	away := &outlet{fails: func(int, Profile) error { return errors.New("away") }}
+	run(away, labelled, none)
+	open, closed := new(outlet), new(outlet)
+	run(open, quiet, nil)
+	if got := kindsOf(open.received()); len(got) > 0 {
+		t.Errorf("without the filter %v leave", got)
+	}
+	marks, err := filepath.Glob(filepath.Join(dir.DumpDir, "*", "*.refused"))
+	if err != nil || len(marks) < 2 {
+		t.Fatalf("marks %v, %v", marks, err)
+	}
+	for _, mark := range marks {
+		if err := os.Remove(mark); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(closed, quiet, none)
+	if got := kindsOf(closed.received()); !slices.Contains(got, "cpu hot") || !slices.Contains(got, "goroutine hot") {
+		t.Errorf("with the filter %v leave", got)
+	}
+	for _, p := range closed.received() {
+		if whole, err := profile.ParseData(p.Data); err != nil || p.Kind == "cpu" && len(whole.Sample[0].Label) > 0 {
+			t.Errorf("%s: %v, %v", p.ID, whole, err)
+		}
+	}
 }
 
 // An exporter that writes to what it gets, also later, changes nothing but its own copy.

@@ -176,9 +176,6 @@ func (g *Guard) told(notices []loop.Told) {
 
 // spent adds the cost of a window. The guard pauses or goes on by it.
 func (g *Guard) spent(c loop.Cost) {
-	if g.exports != nil {
-		g.exports.release()
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := &g.status

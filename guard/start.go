@@ -173,7 +173,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 		}
 	}
 	if g.exports != nil { // after the dumps, among which it looks at once
-		g.exports.open(g.exportFailing)
+		g.exports.open(g)
 	}
 	if err := g.within("metrics", "Registerer.Register", func() error { return g.register(ctx) }); err != nil {
 		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", err)

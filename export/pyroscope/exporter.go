@@ -2,7 +2,10 @@
 //
 //	g, err := guard.Start(guard.Config{Export: &pyroscope.Exporter{Address: "http://pyroscope:4040"}})
 //
-// Beside Pyroscope's own agent use [Client] instead, which lets a guard judge what the agent sends.
+// Windows (guard.Config.ExportAll) are of the type process_cpu, as what Pyroscope's agent sends. Dumps
+// are types of their own, profguard_cpu, profguard_goroutine ..., so that they do not add to it.
+//
+// Beside Pyroscope's own agent, [Client] lets a guard judge what the agent sends.
 package pyroscope
 
 import (
@@ -67,28 +70,30 @@ func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
 	return nil
 }
 
-// names are those that Pyroscope's agents give to kinds of profiles, and the type of value that its
-// pages show of each.
-var names = map[string]struct{ name, shows string }{
-	"cpu":           {"process_cpu", "cpu:nanoseconds:cpu:nanoseconds"},
-	"heap":          {"memory", "inuse_space:bytes:space:bytes"},
-	"allocs":        {"memory", "alloc_space:bytes:space:bytes"},
-	"goroutine":     {"goroutines", "goroutine:count:goroutine:count"},
-	"goroutineleak": {"goroutineleak", "goroutineleak:count:goroutineleak:count"},
-	"mutex":         {"mutex", "delay:nanoseconds:contentions:count"},
-	"block":         {"block", "delay:nanoseconds:contentions:count"},
+// shows is the type of value that Pyroscope's pages show of a kind of profile.
+var shows = map[string]string{
+	"cpu":           "cpu:nanoseconds:cpu:nanoseconds",
+	"heap":          "inuse_space:bytes:space:bytes",
+	"allocs":        "alloc_space:bytes:space:bytes",
+	"goroutine":     "goroutine:count:goroutine:count",
+	"goroutineleak": "goroutineleak:count:goroutineleak:count",
+	"mutex":         "delay:nanoseconds:contentions:count",
+	"block":         "delay:nanoseconds:contentions:count",
 }
 
-func nameOf(kind string) string {
-	if of, known := names[kind]; known {
-		return of.name
+// nameOf is the name of a type of profiles. Pyroscope adds up what has the same: windows are the
+// process's CPU, as that of agents is, and a dump has the samples of a window or of another dump again.
+func nameOf(p guard.Profile) string {
+	if p.Budget == "" && p.Kind == "cpu" {
+		return "process_cpu"
 	}
-	return label(kind)
+	return "profguard_" + label(p.Kind)
 }
 
-// URL implements [guard.Locator]. It is a page of Pyroscope with the profiles of that time.
+// URL implements [guard.Locator]. It is a page of Pyroscope with this profile: of the time, the
+// service, its instance and the budget.
 func (e *Exporter) URL(p guard.Profile) string {
-	of, known := names[p.Kind]
+	of, known := shows[p.Kind]
 	if !known {
 		return ""
 	}
@@ -96,8 +101,15 @@ func (e *Exporter) URL(p guard.Profile) string {
 	if base == "" {
 		base = e.Address
 	}
+	var wanted []string
+	all := labels(p)
+	for _, name := range []string{"service_name", "service_instance_id", "profguard_budget"} {
+		if v := all[name]; v != "" {
+			wanted = append(wanted, fmt.Sprintf("%s=%q", name, v))
+		}
+	}
 	q := url.Values{
-		"query": {fmt.Sprintf("%s:%s{service_name=%q}", of.name, of.shows, service(p))},
+		"query": {fmt.Sprintf("%s:%s{%s}", nameOf(p), of, strings.Join(wanted, ","))},
 		"from":  {fmt.Sprint(p.Start.Unix() - 1)},
 		"until": {fmt.Sprint(p.End.Unix() + 1)},
 	}
@@ -126,7 +138,7 @@ func labels(p guard.Profile) map[string]string {
 	if p.Budget != "" {
 		of["profguard_budget"] = strings.ToValidUTF8(p.Budget, "\uFFFD")
 	}
-	of["__name__"], of["__delta__"], of["service_name"] = nameOf(p.Kind), "false", service(p)
+	of["__name__"], of["__delta__"], of["service_name"] = nameOf(p), "false", service(p)
 	return of
 }
 

@@ -32,7 +32,7 @@ const (
 // derived from a dump ("….json.bak"). It is compiled only if there is a DumpDir.
 var fileForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^profguard-(\d{8}T\d{6}\.\d{3}Z)-[\w-]{1,48}-([0-9a-f]{8})-[0-9a-f]{8}(?:-(first|worst))?` +
-		`\.((?:json|(?:before\.)?[a-z0-9]{1,24}\.(?:pb\.gz|out|sent))(?:\.tmp)?)$`)
+		`\.((?:json|(?:before\.)?[a-z0-9]{1,24}\.(?:pb\.gz|out|sent|refused))(?:\.tmp)?)$`)
 })
 
 // A name is an [ID] and its parts.

@@ -11,12 +11,15 @@ import (
 	"strings"
 )
 
-// Profiles that leave the process have a mark beside them, an empty file with this in the place of
-// profileExt. A file without is there or not, so that no crash leaves half of one.
+// Profiles that leave the process have a mark beside them, an empty file with one of these in the place
+// of profileExt. A file without is there or not, so that no crash leaves half of one.
 const (
 	sentExt    = ".sent"
+	refusedExt = ".refused" // nobody took it: it does not leave again
 	profileExt = ".pb.gz"
 )
+
+var markExts = []string{sentExt, refusedExt}
 
 // DescriptionFile is the file of a dump that describes it for who sends its profiles. Those of a dump
 // without it stay where they are: when it was saved, nothing was to leave.
@@ -41,7 +44,7 @@ func (s *Store) Unsent(most int) (profiles []string, err error) {
 		for _, suffix := range e.suffixes {
 			kind, is := strings.CutSuffix(suffix, profileExt)
 			is = is && !strings.Contains(kind, ".") // what was before has no new samples
-			if is && !e.has(kind+sentExt) && !pending[e.file(kind)] {
+			if is && !e.has(kind+sentExt) && !e.has(kind+refusedExt) && pending[e.file(kind)] == "" {
 				profiles = append(profiles, e.file(kind))
 			}
 		}
@@ -89,13 +92,15 @@ func (s *Store) giveBack(instance string) {
 	}
 }
 
-// markOf is the suffix of the mark of a profile with a suffix.
-func markOf(suffix string) string { return strings.TrimSuffix(suffix, profileExt) + sentExt }
-
-// Sent marks a profile of a dump, which may not be saved yet, as sent. It never blocks.
-func (s *Store) Sent(profile string) {
+// Sent marks a profile of a dump, which may not be saved yet, as sent, or as refused by who was to take
+// it. It never blocks.
+func (s *Store) Sent(profile string, refused bool) {
+	mark := sentExt
+	if refused {
+		mark = refusedExt
+	}
 	s.mu.Lock()
-	s.sent[profile] = true
+	s.sent[profile] = mark
 	s.mu.Unlock()
 	select {
 	case s.marks <- struct{}{}:
@@ -126,7 +131,7 @@ func (s *Store) writeMarks() {
 	s.mu.Lock()
 	sent := maps.Clone(s.sent)
 	s.mu.Unlock()
-	for profile := range sent {
+	for profile, mark := range sent {
 		n, suffix, ok := parseFile(profile + profileExt)
 		s.mu.Lock()
 		waits := s.waiting[n.id]
@@ -140,7 +145,7 @@ func (s *Store) writeMarks() {
 		}
 		if err == nil {
 			var f file
-			if f, err = s.disk.create(n.path(markOf(suffix))); err == nil {
+			if f, err = s.disk.create(n.path(strings.TrimSuffix(suffix, profileExt) + mark)); err == nil {
 				err = f.Close()
 			}
 		}
@@ -159,11 +164,13 @@ func (s *Store) ReadUnsent(profile string) (data, description []byte, err error)
 	s.mu.Lock()
 	pending := s.sent[profile]
 	s.mu.Unlock()
-	if !ok || pending {
+	if !ok || pending != "" {
 		return nil, nil, nil
 	}
-	if _, err := s.disk.lstat(n.path(markOf(suffix))); err == nil {
-		return nil, nil, nil
+	for _, mark := range markExts {
+		if _, err := s.disk.lstat(n.path(strings.TrimSuffix(suffix, profileExt) + mark)); err == nil {
+			return nil, nil, nil
+		}
 	}
 	if data, err = s.read(n.id, profile+profileExt); err == nil {
 		description, err = s.read(n.id, n.file(DescriptionFile))

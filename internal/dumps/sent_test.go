@@ -53,7 +53,7 @@ func TestSent(t *testing.T) {
 	if got := unsent(t, s); !slices.Equal(got, []string{"cpu", "goroutine"}) {
 		t.Errorf("before: %v", got)
 	}
-	s.Sent(string(id) + ".cpu")
+	s.Sent(string(id)+".cpu", false)
 	if data, _, err := s.ReadUnsent(string(id) + ".cpu"); data != nil || err != nil {
 		t.Errorf("it is read again: %d bytes, %v", len(data), err)
 	}
@@ -85,6 +85,44 @@ func TestSent(t *testing.T) {
 	}
 }
 
+// What was refused has another mark, and does not leave again, unless somebody removes the mark.
+func TestRefusedMark(t *testing.T) {
+	dir, saved := newDir(t), make(chan Outcome, 1)
+	s := openRunning(t, dir, testKeep, nil, func(o Outcome) { saved <- o })
+	id := offered(t, s, saved, twoProfiles())
+	s.Sent(string(id)+".cpu", true)
+	s.Sent(string(id)+".goroutine", false)
+	if err := s.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	marks, err := filepath.Glob(filepath.Join(dir, "*", "*.refused"))
+	if err != nil || len(marks) != 1 || !strings.HasSuffix(marks[0], ".cpu.refused") {
+		t.Fatalf("marks %v, %v", marks, err)
+	}
+	next, clock := openTest(t, dir, testKeep, nil)
+	if data, _, err := next.ReadUnsent(string(id) + ".cpu"); len(unsent(t, next)) > 0 || data != nil || err != nil {
+		t.Errorf("it leaves again: %v", err)
+	}
+	if err := os.Remove(marks[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := unsent(t, next); !slices.Equal(got, []string{"cpu"}) {
+		t.Errorf("without the mark: %v", got)
+	}
+	next.Sent(string(id)+".cpu", true)
+	next.writeMarks()
+	clock.advance(30 * 24 * time.Hour)
+	if err := next.tidy(nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 {
+		t.Errorf("left: %v", files)
+	}
+	if _, err := s.prepare(Dump{Files: []File{{"cpu.refused", nil}}}); err == nil || errors.Is(err, ErrLimit) {
+		t.Errorf("a mark as a file: %v", err)
+	}
+}
+
 // A dump that is sent before it is saved is marked when it is saved.
 func TestSentBeforeSaved(t *testing.T) {
 	dir, saved := newDir(t), make(chan Outcome, 1)
@@ -101,8 +139,8 @@ func TestSentBeforeSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sent(string(id) + ".cpu")
-	s.Sent(string(id) + ".goroutine")
+	s.Sent(string(id)+".cpu", false)
+	s.Sent(string(id)+".goroutine", false)
 	close(gate)
 	<-saved
 	if got := unsent(t, s); len(got) > 0 {
@@ -129,7 +167,7 @@ func TestMarkFails(t *testing.T) {
 	}, func(o Outcome) { saved <- o })
 	id := offered(t, s, saved, twoProfiles())
 	full.Store(true)
-	s.Sent(string(id) + ".cpu")
+	s.Sent(string(id)+".cpu", false)
 	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
 		t.Errorf("unsent: %v", got)
 	}
@@ -159,7 +197,7 @@ func TestMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sent(string(id) + ".cpu")
+	s.Sent(string(id)+".cpu", false)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	s.Mark(ctx)
@@ -169,7 +207,7 @@ func TestMark(t *testing.T) {
 		if id, err = s.Offer(twoProfiles()); err != nil {
 			t.Fatal(err)
 		}
-		s.Sent(string(id) + ".cpu")
+		s.Sent(string(id)+".cpu", false)
 		s.Mark(t.Context())
 		if _, err := os.Stat(filepath.Join(home(dir, s), fileName(id, "cpu.sent"))); err != nil {
 			t.Fatal(err)
@@ -252,7 +290,7 @@ func TestUnsentHostile(t *testing.T) {
 		if data, _, err := s.ReadUnsent(profile); err == nil && data != nil {
 			t.Errorf("%q is read", profile)
 		}
-		s.Sent(profile) // which is forgotten
+		s.Sent(profile, false) // which is forgotten
 	}
 	s.writeMarks()
 	if len(s.sent) > 0 {

@@ -46,7 +46,7 @@ type Store struct {
 	queue   chan prepared
 	closed  bool                 // no more offers
 	waiting map[ID]bool          // in the queue, or being saved
-	sent    map[string]bool      // profiles without a mark yet
+	sent    map[string]string    // the marks of profiles that are not written yet
 	taken   map[string]io.Closer // locks of the folders of processes that are gone, by instance
 
 	marks   chan struct{}      // holds a token when there is something in sent
@@ -79,7 +79,7 @@ func (s *Store) open() error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
 	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan struct{}, 1)
 	s.marking = make(chan chan struct{})
-	s.waiting, s.sent, s.taken = map[ID]bool{}, map[string]bool{}, map[string]io.Closer{}
+	s.waiting, s.sent, s.taken = map[ID]bool{}, map[string]string{}, map[string]io.Closer{}
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
 		return err
@@ -234,7 +234,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 	side.Host, _ = os.Hostname() // without it the sidecar names no host
 	side.Build = buildOf()
 	for _, f := range d.Files {
-		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix || strings.HasSuffix(suffix, sentExt) {
+		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix || slices.ContainsFunc(markExts, func(ext string) bool { return strings.HasSuffix(suffix, ext) }) {
 			return p, fmt.Errorf("file %q: want a lower-case word and .pb.gz or .out", f.Name)
 		}
 		side.Files = append(side.Files, n.file(f.Name))

@@ -20,14 +20,13 @@ import (
 
 // An Item is something to send.
 type Item struct {
-	ID     string   // one that is in the queue is not added again
-	Also   []string // the IDs of others that have the same to send
-	Bytes  int      // that it keeps in memory
-	Window bool     // goes after all that are none, and is dropped for them
+	ID     string // one that is in the queue is not added again
+	Bytes  int    // that it keeps in memory
+	Window bool   // goes after all that are none, and is dropped for them
 	// Send is code of the host. It may run longer than its context.
 	Send func(context.Context) error
 	// Done is called when the item is sent, or refused, on the queue's goroutine. It may be nil.
-	Done func()
+	Done func(refused bool)
 
 	due    time.Duration // since the queue began
 	tries  int
@@ -75,6 +74,7 @@ var (
 	ErrNeedless = errors.New("nothing to send")
 
 	errClosed = errors.New("the guard has stopped, or its exporter is off")
+	errFull   = errors.New("the queue was full")
 )
 
 // The results that are counted.
@@ -120,8 +120,10 @@ type Queue struct {
 	flushing int           // calls of Flush
 	closed   bool
 	leaves   bool          // what is on disk
-	dropped  int           // when it was closed
 	sending  *Item         // or nil
+	last     error         // of the last attempt, nil if it was sent
+	spurned  error         // of the last item that was refused
+	flushed  losses        // at the end of the last Flush
 	idle     chan struct{} // closed when nothing waits and nothing is sent; made by Flush
 }
 
@@ -129,6 +131,9 @@ type Queue struct {
 type Hooks struct {
 	// Failing takes the error when sends fail, and nil when they work again. It must not block.
 	Failing func(error)
+	// Refused takes the error of each item that was refused, and nil when one is sent after that. It
+	// must not block.
+	Refused func(error)
 	// Stored returns items that wait on disk, at most so many. It may be nil, and it may hang: it
 	// has a goroutine of its own.
 	Stored func(most int) []*Item
@@ -155,7 +160,7 @@ func (q *Queue) Add(it *Item) bool {
 
 func (q *Queue) add(it *Item) bool {
 	for _, o := range append(q.items, q.sending) {
-		if o != nil && (o.ID == it.ID || slices.Contains(o.Also, it.ID)) {
+		if o != nil && o.ID == it.ID {
 			return true
 		}
 	}
@@ -197,10 +202,20 @@ func (q *Queue) wake() {
 	}
 }
 
+// losses are the numbers of items that will never be sent.
+type losses struct{ refused, full, ended int64 }
+
+func (q *Queue) losses() losses {
+	return losses{q.counts[refused], q.counts[full], q.counts[off] + q.counts[left]}
+}
+
 // Flush sends what is queued, at once. It returns when the queue is empty, or when ctx or the queue
-// ends, with an error that says how much is left. While it waits, failures are followed by short pauses.
+// ends, with an error that says what is left and why, and what was refused or dropped since the Flush
+// before. While it waits, failures are followed by short pauses, whatever the receiver asks for, and
+// are no news for Hooks.Failing.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.mu.Lock()
+	before := q.flushed
 	q.flushing++
 	q.wake()
 	if q.idle == nil {
@@ -223,20 +238,29 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n, why := len(q.items), context.Cause(ctx)
+	lost, n, why := q.losses(), len(q.items), context.Cause(ctx)
+	q.flushed = lost
 	if q.sending != nil {
 		n++
 	}
 	if q.closed {
-		why = errClosed
-		if idle != nil {
-			n += q.dropped
+		n, why = n+int(lost.ended-before.ended), errClosed
+	}
+	var err error
+	add := func(n int, is string, why error) {
+		if n > 0 && err != nil {
+			err = fmt.Errorf("%w; %d profiles %s: %w", err, n, is, why)
+		} else if n > 0 {
+			err = fmt.Errorf("%d profiles %s: %w", n, is, why)
 		}
 	}
-	if n == 0 {
-		return nil
+	if n > 0 && q.last != nil {
+		why = fmt.Errorf("%w, the last attempt: %w", why, q.last)
 	}
-	return fmt.Errorf("%d profiles are not sent: %w", n, why)
+	add(n, "are not sent", why)
+	add(int(lost.refused-before.refused), "are never sent", q.spurned)
+	add(int(lost.full-before.full), "were dropped", errFull)
+	return err
 }
 
 // settle ends the waiting of Flush if there is nothing left. q.mu must be held.
@@ -292,7 +316,6 @@ func (q *Queue) run() {
 		result = off
 	}
 	q.counts[result] += int64(len(q.items))
-	q.dropped += len(q.items)
 	q.items, q.bytes, q.sending = nil, 0, nil
 	q.settle()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,8 @@ func (r *receiver) failing(err error) {
 	r.news = append(r.news, fmt.Sprint(err))
 }
 
+func (r *receiver) refused(err error) { r.failing(fmt.Errorf("refused: %v", err)) }
+
 func (r *receiver) received() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +97,7 @@ func (r *receiver) item(n int, window bool) *Item {
 func start(t *testing.T, r *receiver, l Limits) *Queue {
 	l = over(l)
 	r.began = time.Now()
-	q := New(l, Hooks{Failing: r.failing})
+	q := New(l, Hooks{Failing: r.failing, Refused: r.refused})
 	q.mu.Lock()
 	q.random = func() float64 { return 0.5 }
 	q.mu.Unlock()
@@ -122,7 +125,7 @@ func TestSends(t *testing.T) {
 		q := start(t, r, Limits{})
 		done := 0
 		it := r.item(1, false)
-		it.Done = func() { done++ }
+		it.Done = func(bool) { done++ }
 		q.Add(it)
 		q.Add(r.item(1, false)) // the same again
 		q.Add(r.item(2, true))
@@ -266,7 +269,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What is refused is not sent again, and does not hold up others.
+// What is refused is not sent again, does not hold up others, and is told at once. Flush says so once.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := new(receiver)
@@ -277,9 +280,12 @@ func TestRefused(t *testing.T) {
 			return nil
 		}
 		q := start(t, r, Limits{})
+		if err := q.Flush(t.Context()); err != nil {
+			t.Errorf("before: %v", err)
+		}
 		done := false
 		it := r.item(1, false)
-		it.Done = func() { done = true }
+		it.Done = func(refused bool) { done = refused }
 		q.Add(it)
 		q.Add(r.item(2, false))
 		time.Sleep(time.Hour)
@@ -288,6 +294,15 @@ func TestRefused(t *testing.T) {
 		}
 		if c := q.Counts(); c["refused"] != 1 || c["sent"] != 1 {
 			t.Errorf("counts %v", c)
+		}
+		if !slices.Equal(r.heard(), []string{"refused: 400 Bad Request: refused", "refused: <nil>"}) {
+			t.Errorf("news %q", r.heard())
+		}
+		if err := q.Flush(t.Context()); err == nil || err.Error() != "1 profiles are never sent: 400 Bad Request: refused" {
+			t.Errorf("Flush: %v", err)
+		}
+		if err := q.Flush(t.Context()); err != nil {
+			t.Errorf("again: %v", err)
 		}
 	})
 }
@@ -331,7 +346,7 @@ func TestPanics(t *testing.T) {
 					q.Add(r.item(n, false))
 				}
 				time.Sleep(time.Hour)
-				if len(r.attempts()) != 3 || len(r.heard()) != 1 {
+				if len(r.attempts()) != 3 || len(r.heard()) != 1 || !strings.Contains(r.heard()[0], "the exporter is off after 3 panics in a row: ") {
 					t.Errorf("tried %d times, news %q", len(r.attempts()), r.heard())
 				}
 				if q.Add(r.item(11, false)) {
@@ -340,7 +355,7 @@ func TestPanics(t *testing.T) {
 				if c := q.Counts(); c["failed"] != 3 || c["off"] != 10 || c["left"] != 1 {
 					t.Errorf("counts %v", c)
 				}
-				if err := q.Flush(t.Context()); err != nil {
+				if err := q.Flush(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "11 profiles are not sent: "+errClosed.Error()) {
 					t.Errorf("Flush: %v", err)
 				}
 			})
@@ -375,7 +390,7 @@ func TestHangs(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := q.Flush(ctx); err == nil || err.Error() != "9 profiles are not sent: context deadline exceeded" {
+			if err := q.Flush(ctx); err == nil || err.Error() != "9 profiles are not sent: context deadline exceeded, the last attempt: it has not returned within 11s; 91 profiles were dropped: the queue was full" {
 				t.Errorf("Flush: %v", err)
 			}
 			if ends {
@@ -454,6 +469,35 @@ func TestFlush(t *testing.T) {
 	})
 }
 
+// Flush says why nothing is sent. That it tries again and again is no news, until others fail, too.
+func TestFlushFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := new(receiver)
+		r.answer = func(string, int) error { return wrapped(later(time.Minute)) }
+		q := start(t, r, Limits{})
+		for n := range 4 {
+			q.Add(r.item(n, false))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := q.Flush(ctx)
+		if err == nil || err.Error() != "4 profiles are not sent: context deadline exceeded, the last attempt: push: 429 Too Many Requests" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Flush: %v", err)
+		}
+		if n := len(r.attempts()); n < 10 || len(r.heard()) > 0 {
+			t.Errorf("%d attempts, news %q", n, r.heard())
+		}
+		time.Sleep(30 * time.Second)
+		if n := len(r.attempts()); n > 25 {
+			t.Errorf("what the receiver asks for is forgotten: %d attempts", n)
+		}
+		time.Sleep(time.Hour)
+		if len(r.heard()) != 1 {
+			t.Errorf("news %q", r.heard())
+		}
+	})
+}
+
 // Several can wait at once, beside others that add.
 func TestFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -491,7 +535,7 @@ func TestStored(t *testing.T) {
 			defer mu.Unlock()
 			for id := range left {
 				if len(items) < most {
-					it := &Item{ID: id, Done: func() {
+					it := &Item{ID: id, Done: func(bool) {
 						mu.Lock()
 						defer mu.Unlock()
 						delete(left, id)

@@ -17,6 +17,7 @@ type sender struct {
 	failures int           // in a row
 	panics   int           // in a row
 	told     bool          // that sends fail
+	refusing bool          // the last one that was refused or sent
 	retry    time.Duration // nothing is sent before
 	asks     time.Duration // when Stored is asked next
 	busy     atomic.Bool   // Stored is asked
@@ -43,7 +44,7 @@ func (s *sender) step() bool {
 	}
 	a, open := s.send(it.Send)
 	if open && it.Done != nil && (a.err == nil || a.refused) {
-		it.Done()
+		it.Done(a.refused)
 	}
 	s.mu.Lock()
 	s.sending = nil
@@ -51,12 +52,17 @@ func (s *sender) step() bool {
 		s.outcome(it, a)
 	} else {
 		s.counts[left]++
-		s.dropped++
 	}
 	s.settle()
 	s.mu.Unlock()
+	if a.refused || open && a.err == nil && s.refusing {
+		s.refusing = a.refused
+		s.hooks.Refused(a.err)
+	}
 	switch {
-	case s.told && s.failures == 0:
+	case s.panics == panicLimit:
+		s.hooks.Failing(fmt.Errorf("%.*s", mostSaid, fmt.Sprintf("the exporter is off after %d panics in a row: %v", panicLimit, a.err)))
+	case s.told && open && a.err == nil:
 		s.told, s.asks = false, 0 // what was dropped meanwhile may be on disk
 		s.mu.Lock()
 		for _, it := range s.items {
@@ -191,8 +197,9 @@ func (s *sender) send(do func(context.Context) error) (a attempt, open bool) {
 		case <-late.C:
 			s.mu.Lock()
 			s.counts[hung]++
+			s.last = fmt.Errorf("it %w within %v", foreign.ErrHangs, s.limits.Timeout+lateBy)
 			s.mu.Unlock()
-			s.tell(fmt.Errorf("it %w within %v", foreign.ErrHangs, s.limits.Timeout+lateBy))
+			s.tell(s.last)
 		}
 	}
 }
@@ -204,19 +211,23 @@ func (s *sender) outcome(it *Item, a attempt) {
 	}
 	switch {
 	case a.err == nil:
-		s.failures, s.retry = 0, 0
+		s.failures, s.retry, s.last = 0, 0, nil
 		s.counts[sent]++
 		return
 	case a.needless:
 		return
 	}
-	s.failures++
+	s.last = a.err
 	if a.refused {
+		s.spurned = a.err
 		s.counts[refused]++
 		return
 	}
+	if s.flushing == 0 {
+		s.failures++
+	}
 	s.counts[failed]++
-	s.retry = s.now() + s.pause(a.after, s.failures)
+	s.retry = s.now() + s.pause(a.after, max(s.failures, 1))
 	it.tries++
 	it.due = s.now() + s.pause(a.after, it.tries) // others go before one that always fails
 	if len(s.items) < s.limits.Items && s.bytes+it.Bytes <= s.limits.Bytes {

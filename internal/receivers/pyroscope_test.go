@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -66,15 +68,20 @@ func TestPyroscope(t *testing.T) {
 			labels[l.Name] = l.Value
 		}
 		for name, want := range map[string]string{
-			"__name__":     map[string]string{"cpu": "process_cpu", "heap": "memory", "goroutine": "goroutines", "block": "block", "mutex": "mutex"}[kind],
+			"__name__":     "profguard_" + kind,
 			"service_name": "shop", "service_version": "v1.2.3", "profguard_budget": "hot", "profguard_verdict": "fail", "__delta__": "false", "bad_name_": "v\uFFFD", "_1st": "x",
 		} {
 			if labels[name] != want {
 				t.Errorf("%s: label %s is %q, want %q", kind, name, labels[name], want)
 			}
 		}
-		if url := e.URL(p); !strings.HasPrefix(url, server.URL+"/?") || !strings.Contains(url, "service_name%3D%22shop%22") {
-			t.Errorf("%s: %s", kind, url)
+		p.Attributes["service.instance.id"] = `pod "1"`
+		at, err := url.Parse(e.URL(p))
+		if want := "profguard_" + kind + `:.*\{service_name="shop",service_instance_id="pod \\"1\\"",profguard_budget="hot"\}`; err != nil || at.Path != "/" || !regexp.MustCompile("^"+want+"$").MatchString(at.Query().Get("query")) {
+			t.Errorf("%s: %s, want %s", kind, at.Query().Get("query"), want)
+		}
+		if p.Budget = ""; kind == "cpu" && !strings.Contains(e.URL(p), "query=process_cpu%3Acpu") || strings.Contains(e.URL(p), "budget") {
+			t.Errorf("a window: %s", e.URL(p))
 		}
 	}
 	if len(ids) != 5 {
