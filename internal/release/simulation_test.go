@@ -165,3 +165,26 @@ func TestFoundWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestMovedAndGrownFound: a function of 20 points that was renamed and is twice as dear is named within an hour at
+// a sixth of a core, and not the equal one.
+func TestMovedAndGrownFound(t *testing.T) {
+	for _, per := range []string{"request", ""} {
+		r := rand.New(rand.NewPCG(23, 24))
+		l := load{windows: 60, work: 200, jitter: 0.1}
+		found, n := 0, *releases/3
+		for range n {
+			before := pricing(entered(), "price", 0.2).run(t, r, l)
+			if c := compare(t, before, pricing(entered(), "quote", 0.4).run(t, r, l), per); first(c) == "main.quote" {
+				found++
+			}
+			if c := compare(t, before, pricing(entered(), "quote", 0.2).run(t, r, l), per); first(c) != "" {
+				t.Errorf("named %s: %s", first(c), show(c))
+			}
+		}
+		t.Logf("per %q: found in %d of %d", per, found, n)
+		if found < n*9/10 {
+			t.Errorf("per %q: found in %d of %d", per, found, n)
+		}
+	}
+}
