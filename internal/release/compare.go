@@ -122,9 +122,10 @@ type Function struct {
 	// Caller is what the growth was compared with, and From the functions where what has Moved was before.
 	Caller string   `json:"caller,omitempty"`
 	From   []string `json:"from,omitempty"`
-	// Line is its costliest line, and Blame the nearest one of the program's own module on the way to it.
-	Line  Frame `json:"line"`
-	Blame Frame `json:"blame"`
+	// Line is its costliest line, and Blame the nearest one of the program's own module on the way to it. See
+	// mostLocated for those without.
+	Line  Frame `json:"line,omitzero"`
+	Blame Frame `json:"blame,omitzero"`
 	// New says that no sample before has it.
 	New bool `json:"new"`
 	// Hits are its samples now.
@@ -358,7 +359,9 @@ func (c *comparing) functions() {
 	for i := range list {
 		f := &list[i]
 		f.Named = order[f.id] < unnamed
-		c.locate(f)
+		if i < mostLocated || f.Status != Same && f.Status != Undecided {
+			c.locate(f)
+		}
 	}
 	c.result.Functions = slices.Clone(list) // which is kept
 }
@@ -407,6 +410,10 @@ func (c *comparing) bounds(now, before evidence.Hits, tests float64) (low, high 
 	}
 	return low, evidence.ChangeBelow(now, before, c.scale.High, highAlpha)
 }
+
+// mostLocated is from which function on only those have lines that cost more or less, or have moved: nobody shows
+// the others, and of many functions with deep stacks the lines took three quarters of a comparison.
+const mostLocated = 40
 
 // locate finds the lines of a function.
 func (c *comparing) locate(f *Function) {
