@@ -517,6 +517,34 @@ func TestGuardFlush(t *testing.T) {
 	}
 }
 
+// Flush without a limit, beside Stop, ends with it, and says what is left.
+func TestFlushBesideStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		w, out := newWorld(), &outlet{fails: func(int, Profile) error { <-hangs; return nil }}
+		cfg := dumping(t, "hot: main.work below 20%")
+		cfg.Export = out
+		g := w.start(t, cfg)
+		time.Sleep(2 * minute)
+		flushed := make(chan error)
+		go func() { flushed <- g.Flush(context.Background()) }()
+		time.Sleep(second)
+		began := time.Now()
+		g.Stop()
+		if took := time.Since(began); took > stopPromise {
+			t.Errorf("Stop took %v", took)
+		}
+		if err := <-flushed; err == nil || !strings.Contains(err.Error(), "profiles are not sent: the guard has stopped") {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > second {
+			t.Errorf("Flush took %v", took)
+		}
+		close(hangs)
+		stopWhole(t, g)
+	})
+}
+
 type picky struct{ Exporter }
 
 func (picky) Validate() error { return errors.New("Endpoint: expected an address, found none") }
