@@ -229,10 +229,10 @@ func (c *chain) run(end string) {
 	defer c.store.mu.Unlock()
 	for _, p := range onDisk(t, c.dir) {
 		if !p.marked && c.store.data[p.hash] {
-			c.may[p.id] = true
-			if end == "" && c.store.ids[p.id] > 0 {
+			if end == "" && c.store.ids[p.id] > 0 && !c.may[p.id] {
 				c.unmarked++
 			}
+			c.may[p.id] = true
 		}
 		of := func(id string) bool { return strings.HasPrefix(p.id, id) }
 		if end == "" && slices.ContainsFunc(judged, of) && (!p.marked || !c.store.data[p.hash]) {
