@@ -121,6 +121,8 @@ func TestRulesTestFires(t *testing.T) {
 		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0", "a budget that all windows together do not decide, "},
 		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0", "a budget that all windows together do not decide, "},
 		{"for: 54h", "for: 24h", "growth "},
+		{"refused|full|off", "full|off", "profiles that do not get out"},
+		{`unless on (job, instance) increase(profguard_exports_total{result="sent"}[30m]) > 0`, "", "profiles that do not get out"},
 		{"max by (job, budget) (profguard_budget_state) == -2", "profguard_budget_state == -2", "budgets that nothing "},
 		{"unless on (job, budget)", "and on (job, budget)", "budgets that nothing "},
 	} {
