@@ -13,12 +13,12 @@ import (
 
 // Dumps go to a folder, as they would to S3.
 func Example() {
-	store, err := blob.OpenBucket(context.Background(), "file:///var/lib/profiles?create_dir=true")
+	store, err := blob.OpenBucket(context.Background(), "file:///var/lib/profiles?create_dir=true&no_tmp_dir=true")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	g, err := guard.Start(guard.Config{Export: &bucket.Exporter{Bucket: store, Base: "file:///var/lib/profiles/"}})
+	g, err := guard.Start(guard.Config{Export: &bucket.Exporter{Bucket: store, Base: "file:///var/lib/profiles"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,13 +33,16 @@ type Exporter struct {
 	Bucket *blob.Bucket
 	// Prefix begins all keys: "", or as in "profiles/".
 	Prefix string
-	// Base is the address that the key of an object is appended to, for people:
-	// "https://profiles.s3.eu-west-1.amazonaws.com/", "s3://profiles/". "": nothing says where it is.
+	// Base is the address of the bucket for people, to which the key of an object is appended:
+	// "https://profiles.s3.eu-west-1.amazonaws.com", "s3://profiles". "": nothing says where it is.
 	Base string
 }
 
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
+	if e == nil {
+		return errors.New("bucket.Exporter: expected one, found nil: leave Config.Export out, or give it &bucket.Exporter{Bucket: store}")
+	}
 	if e.Bucket == nil {
 		return errors.New(`bucket.Exporter.Bucket: expected an open bucket, found nil: open one with blob.OpenBucket(ctx, "s3://name?region=eu-west-1")`)
 	}
@@ -83,7 +86,11 @@ func (e *Exporter) URL(p guard.Profile) string {
 	if e.Base == "" {
 		return ""
 	}
-	return e.Base + e.key(p) + ".pb.gz"
+	base := e.Base
+	if !strings.Contains(base, "?") { // or the key is a value, as in https://console.example/?object=
+		base = strings.TrimRight(base, "/") + "/"
+	}
+	return base + e.key(p) + ".pb.gz"
 }
 
 // key is the key without its extension.

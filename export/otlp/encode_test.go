@@ -454,6 +454,9 @@ func TestAnswers(t *testing.T) {
 	if err := e.Validate(); err == nil || !strings.Contains(err.Error(), "otlp.Exporter.Endpoint: expected an address such as http://collector:4318") {
 		t.Errorf("Validate: %v", err)
 	}
+	if err := (*Exporter)(nil).Validate(); err == nil || !strings.Contains(err.Error(), "expected one, found nil") {
+		t.Errorf("Validate of nil: %v", err)
+	}
 	if err := e.Export(t.Context(), guard.Profile{Data: []byte("no profile")}); !errors.Is(err, guard.ErrRefused) {
 		t.Errorf("no profile: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -47,6 +48,9 @@ const (
 
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
+	if e == nil {
+		return errors.New(`otlp.Exporter: expected one, found nil: leave Config.Export out, or give it &otlp.Exporter{Endpoint: "http://collector:4318"}`)
+	}
 	return export.Address("otlp.Exporter.Endpoint", e.Endpoint, "http://collector:4318")
 }
 

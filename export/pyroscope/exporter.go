@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -45,7 +46,14 @@ const path = "/push.v1.PusherService/Push"
 
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
-	return export.Address("pyroscope.Exporter.Address", e.Address, "http://pyroscope:4040")
+	if e == nil {
+		return errors.New(`pyroscope.Exporter: expected one, found nil: leave Config.Export out, or give it &pyroscope.Exporter{Address: "http://pyroscope:4040"}`)
+	}
+	err := export.Address("pyroscope.Exporter.Address", e.Address, "http://pyroscope:4040", "/ingest", path, "/push.v1.PusherService")
+	if (e.User == "") != (e.Password == "") {
+		err = errors.Join(err, errors.New("pyroscope.Exporter.User, Password: expected both or none, found one: Grafana Cloud has a number as the user, and a token as the password"))
+	}
+	return err
 }
 
 // Export implements [guard.Exporter].

@@ -93,8 +93,9 @@ func retryAfter(v string, now time.Time) time.Duration {
 	return 0
 }
 
-// Address checks the address of a server, as an exporter's field has it.
-func Address(field, v, example string) error {
+// Address checks the address of a server, as an exporter's field has it. The exporter adds a path to
+// it, which it must not have.
+func Address(field, v, example string, paths ...string) error {
 	u, err := url.Parse(v)
 	switch {
 	case v == "":
@@ -105,7 +106,11 @@ func Address(field, v, example string) error {
 	case u.Host == "":
 		err = fmt.Errorf("found %q without a host", v)
 	default:
-		return nil
+		i := slices.IndexFunc(paths, func(path string) bool { return strings.HasSuffix(strings.TrimRight(u.Path, "/"), path) })
+		if i < 0 {
+			return nil
+		}
+		err = fmt.Errorf("found %q with %s at its end: leave that out, the exporter adds its own", v, paths[i])
 	}
 	return fmt.Errorf("%s: expected an address such as %s: %w", field, example, err)
 }

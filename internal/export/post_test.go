@@ -94,8 +94,10 @@ func TestAddress(t *testing.T) {
 		"collector:4318":        "without http://",
 		"http://":               "without a host",
 		"http://%zz":            "invalid URL escape",
+		"https://x/y/push/":     "with /push at its end: leave that out",
+		"https://x/push/y":      "",
 	} {
-		err := Address("Endpoint", v, "http://c:1")
+		err := Address("Endpoint", v, "http://c:1", "/push")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", v, err, want)
 		}

@@ -101,7 +101,15 @@ func TestBucket(t *testing.T) {
 	if err := e.Export(t.Context(), taken(t)["cpu"]); err == nil || errors.Is(err, guard.ErrRefused) {
 		t.Errorf("the store is away: %v", err)
 	}
-	if err := (&bucket.Exporter{}).Validate(); err == nil {
-		t.Error("no bucket is valid")
+	for _, none := range []*bucket.Exporter{nil, {}} {
+		if err := none.Validate(); err == nil {
+			t.Error("no bucket is valid")
+		}
+	}
+	for base, want := range map[string]string{"s3://profiles": "s3://profiles/", "s3://profiles//": "s3://profiles/", "https://x/?object=": "https://x/?object=", "": ""} {
+		at := (&bucket.Exporter{Base: base}).URL(taken(t)["cpu"])
+		if key, is := strings.CutPrefix(at, want); !is || strings.HasPrefix(key, "/") || base == "" && at != "" {
+			t.Errorf("below %q it is at %q", base, at)
+		}
 	}
 }

@@ -90,6 +90,20 @@ func TestPyroscope(t *testing.T) {
 	if user, password, _ := (&http.Request{Header: pusher.header}).BasicAuth(); user != "u" || password != "p" || pusher.header.Get("X-Scope-OrgID") != "team" {
 		t.Errorf("header %v", pusher.header)
 	}
+	for want, e := range map[string]*pyroscope.Exporter{
+		"expected one, found nil":                     nil,
+		"found none":                                  {},
+		"with /ingest at its end: leave that out":     {Address: "http://pyroscope:4040/ingest"},
+		"with /push.v1.PusherService/Push at its end": {Address: "http://pyroscope:4040/push.v1.PusherService/Push/"},
+		"with /push.v1.PusherService at its end":      {Address: "http://pyroscope:4040/push.v1.PusherService"},
+		"User, Password: expected both or none":       {Address: "http://pyroscope:4040", User: "7"},
+		"a token as the password":                     {Address: "http://pyroscope:4040", Password: "x"},
+		"":                                            {Address: "http://proxy/pyroscope/", User: "7", Password: "x"},
+	} {
+		if err := e.Validate(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 	p := taken(t)["cpu"]
 	for code, refused := range map[connect.Code]bool{connect.CodeInvalidArgument: true, connect.CodeUnavailable: false, connect.CodeResourceExhausted: false, connect.CodeUnauthenticated: false} {
 		pusher.fail = connect.NewError(code, errors.New("planted"))
