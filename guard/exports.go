@@ -312,14 +312,18 @@ func (g *Guard) exportRefused(err error) {
 	}
 }
 
+// judgedWithin is how long Flush waits for what an agent has just fed. Usually it takes milliseconds.
+// While the guard takes a window of its own, it may take seconds.
+const judgedWithin = 250 * time.Millisecond
+
 // Flush sends the profiles that wait for export, at once, those of this process's dumps first, and
 // returns when they are sent, and marked as sent in DumpDir, or when ctx ends. It tries again every
 // quarter of a second, whatever the receiver asks for. Its error says how many are left and why, and
 // how many were refused or dropped since the Flush before. Those of dumps in DumpDir that are left are
 // sent by the next process that opens it.
 //
-// Call Flush before Stop, where a program ends. Stop takes a quarter of a second more at the most. An
-// agent that feeds the guard is stopped before, as it sends its last profile then:
+// Call Flush before Stop, where a program ends. Stop takes a quarter of a second more at the most. Stop
+// an agent that feeds the guard before both: it sends its last profile then, and Flush has it judged:
 //
 //	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 //	defer cancel()
@@ -328,6 +332,11 @@ func (g *Guard) exportRefused(err error) {
 func (g *Guard) Flush(ctx context.Context) error {
 	if g == nil || g.exports == nil || g.cancel == nil {
 		return nil
+	}
+	if g.active.Err() == nil {
+		judging, cancel := context.WithTimeout(ctx, judgedWithin)
+		g.feed.Judged(judging)
+		cancel()
 	}
 	err := g.exports.queue.Flush(ctx)
 	if store := g.dumps.Load(); store != nil { // or the next process sends it again

@@ -545,6 +545,49 @@ func TestFlushBesideStop(t *testing.T) {
 	})
 }
 
+// A profile that was fed just before is judged, and its dump is sent, with its event.
+func TestGuardFlushFed(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		out, own := new(outlet), make(chan struct{}, 100) // own windows that have begun
+		w.take = func(int) profiler.Window { own <- struct{}{}; return cpuWindow(fullCore) }
+		w.random = func() float64 { return 0.9 } // what is dumped was fed: the guard's first window is later
+		cfg := dumping(t, "hot: main.work below 20% for 1 window")
+		cfg.Export, cfg.Every = out, minute
+		g := w.start(t, cfg)
+		for n := range 2 {
+			start := time.Now()
+			pass(2 * second)
+			if err := g.Feed(fedProfile(start, 2*second, 60), start, time.Now()); err != nil {
+				t.Fatal(n, err)
+			}
+			if err := g.Flush(t.Context()); err != nil {
+				t.Error(n, err)
+			}
+			got := kindsOf(out.received())
+			if synctest.Wait(); !slices.Contains(got, "cpu hot") || !slices.Contains(w.told(), string(EventFiring)+" hot") {
+				t.Errorf("%v left, told %v", got, w.told())
+			}
+		}
+		pass(5 * minute) // nothing is fed any more
+		for len(own) > 0 {
+			<-own
+		}
+		<-own // the loop is in a window of its own
+		start := time.Now()
+		if err := g.Feed(fedProfile(start.Add(-10*second), 10*second, 60), start.Add(-10*second), start); err != nil {
+			t.Fatal(err)
+		}
+		if g.Flush(t.Context()); time.Since(start) < judgedWithin || time.Since(start) > second {
+			t.Errorf("Flush took %v", time.Since(start))
+		}
+		stopWhole(t, g)
+		start = time.Now()
+		if g.Flush(t.Context()); time.Since(start) > 0 {
+			t.Errorf("after Stop it took %v", time.Since(start))
+		}
+	})
+}
+
 type picky struct{ Exporter }
 
 func (picky) Validate() error { return errors.New("Endpoint: expected an address, found none") }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -41,8 +42,10 @@ type Feed struct {
 
 	mu      sync.Mutex
 	waiting []profiler.Window
-	ends    time.Time // the end of the last one
-	until   time.Time // when the next one should have come
+	ends    time.Time     // the end of the last one
+	until   time.Time     // when the next one should have come
+	open    int           // profiles that are read, wait, or are judged
+	judged  chan struct{} // closed when there are none; made by Judged
 }
 
 // NewFeed returns a feed.
@@ -56,6 +59,13 @@ func (f *Feed) Add(data []byte, start, end time.Time) error {
 		return errors.New("another profile is being read: feed one at a time")
 	}
 	defer f.reading.Unlock()
+	waits := false
+	f.count(1)
+	defer func() {
+		if !waits {
+			f.count(-1)
+		}
+	}()
 	t, err := f.decoder.Bytes(data)
 	if err != nil {
 		return err
@@ -77,11 +87,38 @@ func (f *Feed) Add(data []byte, start, end time.Time) error {
 	f.waiting = append(f.waiting, profiler.Window{
 		Source: decode.Source{Data: zipped(data)}, Start: start, Asked: took, Elapsed: took, Fed: true,
 	})
+	waits = true
 	select {
 	case f.fed <- struct{}{}:
 	default: // there is a token already
 	}
 	return nil
+}
+
+// count notes that a profile has come, or with -1 that one is judged or refused.
+func (f *Feed) count(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open += n; f.open == 0 && f.judged != nil {
+		close(f.judged)
+		f.judged = nil
+	}
+}
+
+// Judged waits until what was fed is judged, or ctx ends.
+func (f *Feed) Judged(ctx context.Context) {
+	f.mu.Lock()
+	if f.open > 0 && f.judged == nil {
+		f.judged = make(chan struct{})
+	}
+	judged := f.judged
+	f.mu.Unlock()
+	if judged != nil {
+		select {
+		case <-judged:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // zipped is a copy of a profile, gzipped as dumps are.

@@ -173,6 +173,9 @@ func (l *Loop) Window(ctx context.Context, early bool) {
 	if cpu.Outcome == profiler.Canceled {
 		return
 	}
+	if cpu.Fed {
+		defer l.Feed.count(-1)
+	}
 	var m *Measurement
 	own.run(func() {
 		m = l.measure.end(before, cpu, tried, early, l.notLinked)
