@@ -95,6 +95,52 @@ func TestFeedFires(t *testing.T) {
 	}
 }
 
+// Before an agent that was announced has sent its first profile the guard takes none, and tells of no
+// window that the agent has cost it, nor that the work of the first one is not known. That of a later
+// one that does not follow the one before is told.
+func TestFeedAnnounced(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.random = func() float64 { return 0.9 }
+		w.take = func(int) profiler.Window { return lost(profiler.Busy) } // as the agent has the profiler
+		g := w.start(t, Config{Budgets: budget.Must("hot: main.work below 1s per row"), Work: map[string]func() float64{"row": func() float64 { return w.since().Seconds() }}})
+		if err := g.Feed(nil, time.Time{}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		feed := func(length time.Duration) {
+			start := time.Now()
+			pass(length)
+			if err := g.Feed(fedProfile(start, length, 1), start, time.Now()); err != nil {
+				t.Error(err)
+			}
+			pass(second)
+		}
+		pass(50 * second)
+		feed(minute)
+		feed(minute)
+		if told := w.told(); len(told) > 0 || len(w.starts) > 0 || g.Status().Windows["ok"] != 2 {
+			t.Errorf("told %v, %d own windows, %v", told, len(w.starts), g.Status().Windows)
+		}
+		pass(30 * second)
+		feed(minute)
+		if told := w.told(); len(told) != 1 || !strings.Contains(g.Status().Reason, "nothing was counted when it began") {
+			t.Errorf("told %v, reason %q", told, g.Status().Reason)
+		}
+	})
+	bubble(t, func(t *testing.T, w *world) { // it never comes
+		g := w.start(t, Config{Budgets: budget.Must("hot: main.work below 20%")})
+		if err := g.Feed(nil, time.Time{}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * minute)
+		if n := g.Status().Windows["ok"]; n < 5 {
+			t.Errorf("%d windows", n)
+		}
+	})
+	if err := (*Guard)(nil).Feed(nil, time.Time{}, time.Time{}); err == nil {
+		t.Error("nil takes an announcement")
+	}
+}
+
 // Profiles may come at any time, in any number and form: before the first window, all at once, while
 // the guard stops, and after that.
 func TestFeedHostile(t *testing.T) {

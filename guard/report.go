@@ -112,6 +112,9 @@ func (g *Guard) measured(m *loop.Measurement) {
 		s.GC = m.Since.GC
 	}
 	maps.DeleteFunc(g.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
+	if m.FirstFed {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.NoWork)) {
 		g.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+m.NoWork[name])
 	}

@@ -13,7 +13,7 @@ import (
 
 // Dumps go to a folder, as they would to S3.
 func Example() {
-	store, err := blob.OpenBucket(context.Background(), "file:///var/lib/profiles?create_dir=true&no_tmp_dir=true")
+	store, err := blob.OpenBucket(context.Background(), "file:///var/lib/profiles?create_dir=true&no_tmp_dir=true&metadata=skip")
 	if err != nil {
 		log.Fatal(err)
 	}

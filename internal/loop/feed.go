@@ -28,6 +28,9 @@ const (
 	fedSlack = 2 * time.Second
 	// fedWaiting is the number of profiles that wait to be judged, which takes milliseconds.
 	fedWaiting = 2
+	// fedFirst is how long the first profile of an agent may take: it has windows of up to a minute,
+	// and starts and sends in its own time.
+	fedFirst = 2 * time.Minute
 )
 
 // ErrKind is wrapped by the error about a profile that is none of CPU.
@@ -50,6 +53,15 @@ type Feed struct {
 
 // NewFeed returns a feed.
 func NewFeed() *Feed { return &Feed{fed: make(chan struct{}, 1)} }
+
+// Announce says that profiles will be fed.
+func (f *Feed) Announce() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if until := time.Now().Add(fedFirst); until.After(f.until) {
+		f.until = until
+	}
+}
 
 // Add takes the CPU profile of a time. It reads it, within the limits of package decode, and keeps a
 // copy. It waits for nothing.

@@ -21,14 +21,16 @@ import (
 
 // A Measurement is what a window shows of the process, before anything is judged.
 type Measurement struct {
-	CPU     profiler.Window // of the CPU profile; a lost one has no profile
-	Tried   bool            // or the CPU profiler was left to other code
-	Early   bool            // started by a jump of the process's CPU
-	Samples int64           // of CPU, with the guard's own
-	Used    process.Figures // over the window
-	Since   process.Figures // since the window before
-	Now     process.Snapshot
-	NoWork  map[string]string // why the work of a unit is not known
+	CPU   profiler.Window // of the CPU profile; a lost one has no profile
+	Tried bool            // or the CPU profiler was left to other code
+	Early bool            // started by a jump of the process's CPU
+	// FirstFed is set if it is the first that other code has fed: the work in it is not known.
+	FirstFed bool
+	Samples  int64           // of CPU, with the guard's own
+	Used     process.Figures // over the window
+	Since    process.Figures // since the window before
+	Now      process.Snapshot
+	NoWork   map[string]string // why the work of a unit is not known
 
 	table       *decode.Table // of the CPU profile, until another one is decoded; nil without
 	facts       judge.Facts   // but for those that differ from kind to kind
@@ -167,10 +169,11 @@ func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, trie
 func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, notLinked []string) *Measurement {
 	m.heap.addProfile(w.Slices)
 	now := m.read()
+	first := w.Fed && m.fed == nil // what was done in it cannot be known, and of the next one is
 	if w.Fed {
 		before, m.fed = m.whenFed(&w, now), now
 	}
-	r := &Measurement{Tried: tried, Early: early, Now: now.Snapshot, before: before, now: now}
+	r := &Measurement{Tried: tried, Early: early, FirstFed: first, Now: now.Snapshot, before: before, now: now}
 	r.Used, r.Since = process.Between(before.Snapshot, now.Snapshot), process.Between(m.last, now.Snapshot)
 	r.cost = profilingCost(&w, &r.Used) + before.cost + now.cost
 	if r.Used.Elapsed < m.window/2 {
