@@ -27,7 +27,8 @@ import (
 //	machine 0.31 4.5 0 20
 //	spread "main.load" 1.25
 //
-// A window has its samples, its seconds of CPU, its seconds, and its work. What the machine did in it, as in
+// "ended 20" says that stacks end in functions that they are charged to, and have 20 locations at most (0 is no
+// limit). A window has its samples, its seconds of CPU, its seconds, and its work. What the machine did in it, as in
 // [release.Machine], is behind it, where it is known. JSON would be as good, but
 // its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
 // parser of sentences for that, and be 0.14 MB larger.
@@ -56,6 +57,9 @@ func Encode(s *release.Side, now time.Time) []byte {
 	}
 	if s.Build.Modified {
 		line("modified")
+	}
+	if s.Ended {
+		line("ended %d", s.Depth)
 	}
 	for _, w := range s.Windows {
 		fmt.Fprintf(&b, "window %v %v %v", w.Samples, w.CPU, w.Elapsed)
@@ -137,6 +141,8 @@ func read(s *release.Side, line string) error {
 	switch key {
 	case "modified":
 		s.Build.Modified = true
+	case "ended":
+		s.Ended, s.Depth = true, int(min(f.number(), most))
 	case "window":
 		w := release.Window{Samples: f.number(), CPU: f.number(), Elapsed: f.number()}
 		for f.err == nil && f.rest != "" {
@@ -206,6 +212,9 @@ func check(s *release.Side) error {
 		return fmt.Errorf("found %d windows, expected at most %d", len(s.Windows), mostWindows)
 	}
 	valid := func(x float64) bool { return x >= 0 && x <= most && !math.IsNaN(x) }
+	if s.Depth < 0 {
+		return fmt.Errorf("its stacks have %d locations, expected a number from 0 on", s.Depth)
+	}
 	for i, w := range s.Windows {
 		if !valid(w.Samples) || !valid(w.CPU) || !valid(w.Elapsed) {
 			return fmt.Errorf("window %d has %v samples, %v s of CPU, %v s: expected numbers from 0 on", i+1, w.Samples, w.CPU, w.Elapsed)

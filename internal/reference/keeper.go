@@ -145,15 +145,14 @@ func (k *Keeper) collect() {
 		k.known, k.build, k.problem, k.unread = true, f.build, f.err, f.err
 		k.sum.Build = f.build
 		if k.before == nil && f.before != nil {
-			table, err := k.sum.sharing(f.before.Table)
+			before, err := k.sum.sharing(context.Background(), f.before)
 			if err == nil {
-				k.before = f.before
-				k.before.Table, k.before.Module, k.before.Modules = table, k.cfg.Module, k.cfg.Modules
+				k.before = before
 			}
 			k.problem = errors.Join(k.problem, err)
 		}
 		if f.own != nil {
-			if err := k.sum.resume(f.own); err != nil {
+			if err := k.sum.resume(context.Background(), f.own); err != nil {
 				k.problem = errors.Join(k.problem, err)
 			}
 		}

@@ -44,7 +44,7 @@ func (s *Sum) Add(ctx context.Context, t *decode.Table, w release.Window) error 
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
-	if err := s.add(t); err != nil {
+	if err := s.add(ctx, t); err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
 	w.Samples = n
@@ -80,21 +80,41 @@ func (s *Sum) charge(ctx context.Context, t *decode.Table) (hits map[string]floa
 	return hits, sums.N, nil
 }
 
-// depths are how many locations of a stack are kept, from the root, at the levels from the third on.
+const (
+	// endedLevel is the level from which stacks end in functions that they are charged to.
+	endedLevel = 3
+	mostLevel  = endedLevel + len(depths)
+)
+
+// depths are how many locations of a stack are kept, from the root, at the levels after endedLevel.
 var depths = [...]int{40, 20, 10, 5, 3, 1}
 
-// less is a table as it is kept at the present level: rare stacks lose their lines, then all do, and in the
-// end stacks lose the functions at their leaves.
-func (s *Sum) less(t *decode.Table) *decode.Table {
-	switch {
-	case s.level == 0:
-		return t
-	case s.level == 1:
-		return t.WithoutLines(rare)
-	case s.level == 2:
-		return t.WithoutLines(math.MaxInt64)
+// less is a table as it is kept at the present level: rare stacks lose their lines, then all do, then stacks lose
+// what they call below the functions that they are charged to, and in the end these, too.
+func (s *Sum) less(ctx context.Context, t *decode.Table) (*decode.Table, error) {
+	switch s.level {
+	case 0:
+		return t, nil
+	case 1:
+		return t.WithoutLines(rare), nil
 	}
-	return t.WithoutLines(math.MaxInt64).Shallow(depths[s.level-3])
+	t = t.WithoutLines(math.MaxInt64)
+	if s.level == 2 {
+		return t, nil
+	}
+	t, err := release.Ended(ctx, &release.Side{Table: t, Module: s.Module, Modules: s.Modules})
+	if err == nil && s.level > endedLevel {
+		t = t.Shallow(s.depth())
+	}
+	return t, err
+}
+
+// depth is how many locations of a stack are kept, 0 for all.
+func (s *Sum) depth() int {
+	if s.level <= endedLevel {
+		return 0
+	}
+	return depths[s.level-endedLevel-1]
 }
 
 // merger is one for the names of this sum.
@@ -106,17 +126,21 @@ func (s *Sum) merger() *decode.Merger {
 }
 
 // add adds a table.
-func (s *Sum) add(t *decode.Table) error {
+func (s *Sum) add(ctx context.Context, t *decode.Table) error {
 	m := s.merger()
 	if s.kept != nil {
 		if err := m.Add(s.kept.Table()); err != nil {
 			return err
 		}
 	}
-	if err := m.Add(s.less(t)); err != nil {
+	less, err := s.less(ctx, t)
+	if err != nil {
 		return err
 	}
-	sum, err := s.small(m.Table())
+	if err := m.Add(less); err != nil {
+		return err
+	}
+	sum, err := s.small(ctx, m.Table())
 	if err == nil {
 		s.kept = sum.Pack()
 	}
@@ -124,11 +148,15 @@ func (s *Sum) add(t *decode.Table) error {
 }
 
 // small makes a table smaller if it is too large, by what becomes the level.
-func (s *Sum) small(t *decode.Table) (*decode.Table, error) {
-	for isLarge(t) && s.level < 2+len(depths) {
+func (s *Sum) small(ctx context.Context, t *decode.Table) (*decode.Table, error) {
+	for isLarge(t) && s.level < mostLevel {
 		s.level++
 		m := s.merger()
-		if err := m.Add(s.less(t)); err != nil {
+		less, err := s.less(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Add(less); err != nil {
 			return nil, err
 		}
 		t = m.Table()
@@ -139,18 +167,35 @@ func (s *Sum) small(t *decode.Table) (*decode.Table, error) {
 	return t, nil
 }
 
-// sharing is a table of another build, not larger than this one's may be, with names that both have once.
-func (s *Sum) sharing(t *decode.Table) (*decode.Table, error) {
+// sharing is the side of another build, not larger than this one's may be, with names that both have once.
+func (s *Sum) sharing(ctx context.Context, of *release.Side) (*release.Side, error) {
 	m := s.merger() // makes the symbols, too
-	if err := m.Add(t); err != nil {
+	if err := m.Add(of.Table); err != nil {
 		return nil, err
 	}
-	other := Sum{symbols: s.symbols}
-	t, err := other.small(m.Table())
+	other := Sum{symbols: s.symbols, Module: s.Module, Modules: s.Modules, level: levelOf(of)}
+	t, err := other.small(ctx, m.Table())
 	if err != nil {
 		return nil, err
 	}
-	return t.Pack().Table(), nil
+	side := *of
+	side.Table, side.Module, side.Modules, side.Ended, side.Depth = t.Pack().Table(), s.Module, s.Modules, other.level >= endedLevel, other.depth()
+	return &side, nil
+}
+
+// levelOf is the level at which a side was kept, as far as it matters.
+func levelOf(s *release.Side) int {
+	switch {
+	case !s.Ended:
+		return 0
+	case s.Depth == 0:
+		return endedLevel
+	}
+	level := mostLevel
+	for level > endedLevel+1 && depths[level-endedLevel-1] < s.Depth {
+		level--
+	}
+	return level
 }
 
 func isLarge(t *decode.Table) bool {
@@ -177,13 +222,14 @@ func (s *Sum) Side() *release.Side {
 	}
 	return &release.Side{
 		Build: s.Build, Table: s.kept.Table(), Windows: s.windows.List(), Spread: spread,
-		Module: s.Module, Modules: s.Modules,
+		Module: s.Module, Modules: s.Modules, Ended: s.level >= endedLevel, Depth: s.depth(),
 	}
 }
 
 // resume adds what an earlier process of the same build has left.
-func (s *Sum) resume(own *release.Side) error {
-	if err := s.add(own.Table); err != nil {
+func (s *Sum) resume(ctx context.Context, own *release.Side) error {
+	s.level = max(s.level, levelOf(own))
+	if err := s.add(ctx, own.Table); err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
 	for _, w := range own.Windows {

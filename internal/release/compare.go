@@ -161,7 +161,10 @@ func Compare(ctx context.Context, before, now *Side, o Options) (*Comparison, er
 		o.Limit = DefaultLimit
 	}
 	c := &comparing{Options: o, moves: map[id]move{}, result: &Comparison{Per: o.Per, Common: 1}}
-	var err error
+	before, now, err := aligned(ctx, before, now)
+	if err != nil {
+		return nil, fmt.Errorf("compare releases: %w", err)
+	}
 	if c.before, err = count(ctx, before, o.Except); err != nil {
 		return nil, fmt.Errorf("compare releases: before: %w", err)
 	}

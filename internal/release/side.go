@@ -24,6 +24,11 @@ type Side struct {
 
 	Module  string   // the path of the program's own module, where it is known
 	Modules []string // and of the others
+
+	// Ended says that stacks end in the innermost function that they are charged to: see [Ended]. Depth is
+	// how many locations of a stack were kept, from the root, 0 for all.
+	Ended bool
+	Depth int
 }
 
 // A Window is a time in which a profile was taken, or several in a row.
