@@ -107,7 +107,8 @@ type Config struct {
 	Export    Exporter
 	ExportAll bool
 	// ExportLabel reports whether a pprof label of samples may leave with a profile; nil means that
-	// all do. A number is its digits. Dumps in DumpDir have all labels.
+	// all do. A number is its digits. Dumps in DumpDir have all labels, and a process without an
+	// ExportLabel does not send those of one that had it. If it panics, the profile is not sent.
 	ExportLabel func(key, value string) bool
 	// Attributes describe the process in what is exported, with OpenTelemetry's names. By default
 	// there are service.name (the last part of the main module's path), service.version,

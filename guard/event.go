@@ -68,7 +68,7 @@ const (
 	EventExportFailing EventName = "profguard.export.failing"
 	// EventExportWorking: profiles are exported again.
 	EventExportWorking EventName = "profguard.export.working"
-	// EventDegraded: a part of the guard has failed.
+	// EventDegraded: a part of the guard has failed, or a profile for Config.Export was refused.
 	EventDegraded EventName = "profguard.guard.degraded"
 )
 
