@@ -97,18 +97,21 @@ func (o *Old) See(processes []Process) {
 	}
 }
 
-// The constants of the rule: twice ln(1/chance), the least points, and the number of processes from
-// which their differences are known.
+// The constants of the rule: twice ln(1/chance), and the least points.
 const (
 	sure        = 24
 	leastPoints = 0.001
-	fewBelow    = 20
 )
+
+// few is how much the formula for few processes counts: 1 up to 10, where how they differ is hardly
+// known, and 0 from 20 on. In between it is a mixture, so that one process more or less is no step.
+func few(n float64) float64 { return min(max(2-n/10, 0), 1) }
 
 // A Difference is what a function of a new build costs more.
 type Difference struct {
 	Points   float64 // of what a unit of work did cost
 	Variance float64 // of the cost in hits per unit of work, if it is as before
+	Evidence float64 // twice ln(1/chance) of so much more by chance
 	Sure     bool
 }
 
@@ -144,22 +147,22 @@ func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
 		old = o.variance[f].of() / o.workOf[f].of()
 	}
 	cost := b.hits[f] / b.work
-	more := cost - was
+	more, fewNow := cost-was, few(b.n)
 	d.Points = more / total
 	moved := o.most[f].n == 0 && more < 2*gone
-	sampling, bernstein := was/b.work, more/(3*b.work)
-	if b.n < fewBelow { // processes differ by factors rather than by amounts
-		more, sampling, bernstein = was*math.Log(cost/was), 2*sampling*math.Pow(min(was/cost, 1), 0.75), 0
-	}
+	// A few processes differ by factors rather than by amounts. The limits are for a cost of 0.
+	factor := min(max(cost/was, 1e-9), 1e9)
+	sampling := was / b.work * (1 + fewNow) * math.Pow(min(was/cost, 1), 0.75*fewNow)
+	bernstein := (1 - fewNow) * more / (3 * b.work)
+	more = fewNow*was*math.Log(factor) + (1-fewNow)*more
 	now := old*o.effective.of()/b.effective() + sampling
 	if own, known := b.variance(f); known {
 		own *= min(was/cost, 1)
 		now = max(now, own)
-		if o.count.of() < fewBelow {
-			old = max(old, own*b.effective()/o.effective.of())
-		}
+		old = max(old, few(o.count.of())*own*b.effective()/o.effective.of())
 	}
 	d.Variance = now + old + bernstein
-	d.Sure = d.Points > leastPoints && !moved && n*math.Log1p(more*more/d.Variance/(n-1)) > sure
+	d.Evidence = n * math.Log1p(more*more/d.Variance/(n-1))
+	d.Sure = d.Points > leastPoints && !moved && d.Evidence > sure
 	return d
 }

@@ -88,7 +88,7 @@ func dearer(s *Service, function int, points float64) *Service {
 //	go test ./internal/fleet -run TestEqualReleases -v -releases 1000 -timeout 1h
 func TestEqualReleases(t *testing.T) {
 	s := Usual(functions)
-	for _, size := range []struct{ was, is int }{{100, 100}, {100, 1}, {20, 20}, {5, 5}, {3, 40}, {2, 2}} {
+	for _, size := range []struct{ was, is int }{{100, 100}, {100, 1}, {20, 20}, {19, 19}, {15, 15}, {12, 12}, {5, 5}, {3, 40}, {2, 2}} {
 		alarms := 0
 		for seed := range *releases {
 			f := rollOut(uint64(seed), s, s, size.was, size.is)
@@ -131,6 +131,24 @@ func TestDearerRelease(t *testing.T) {
 		t.Logf("%.1f points, %d processes before, %d now: found in %d of 20, after %v minutes", 100*tt.points, tt.was, tt.is, len(after), after)
 		if len(after) < tt.atLeast {
 			t.Errorf("%.1f points: found in %d of 20 within %d minutes, want %d", 100*tt.points, len(after), tt.within, tt.atLeast)
+		}
+	}
+}
+
+// One process less takes a twentieth of what 20 have told, and no alarm ends because one of them starts
+// again: the formulas for many and for few processes go over into each other.
+func TestOneProcessLess(t *testing.T) {
+	s := Usual(functions)
+	for seed := range uint64(20) {
+		f := rollOut(2000+seed, s, dearer(s, onePer100, 0.03), 20, 20)
+		f.look()
+		f.look()
+		now := snapshot(f.now)
+		for n := 20; n > 9; n-- {
+			all, less := f.old.Compare(now[:n])[onePer100].Evidence, f.old.Compare(now[:n-1])[onePer100].Evidence
+			if less < 0.7*all {
+				t.Errorf("seed %d: the evidence is %.1f of %d processes, and %.1f of %d", seed, all, n, less, n-1)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,25 +20,44 @@ import (
 type scenario struct {
 	series, tests strings.Builder
 	minutes       int
+	step          int    // minutes between two scrapes; 0 for one
+	rules         int    // minutes between two evaluations; 0 for step
+	job           string // of the instances that are added; "" for shop
 }
 
-// A life is what one process exports in each minute; nil where it is not scraped.
+// A life is what one process exports in each step; nil where it is not scraped.
 type life []*fleet.Process
 
 // instance adds a process of a build.
 func (s *scenario) instance(name, build, unit string, l life) {
-	add := func(metric, labels string, value func(p *fleet.Process) float64) {
-		fmt.Fprintf(&s.series, "      - series: profguard_%s{job=\"shop\", instance=%q%s}\n        values:", metric, name, labels)
-		for minute := range s.minutes {
-			if minute >= len(l) || l[minute] == nil || value(l[minute]) < 0 {
-				s.series.WriteString(" _")
-			} else {
-				s.series.WriteString(" " + strconv.FormatFloat(value(l[minute]), 'g', -1, 64))
-			}
+	s.runs(name, build, l)
+	s.exports(name, unit, l)
+}
+
+// runs adds the build of an instance.
+func (s *scenario) runs(name, build string, l life) {
+	labels := fmt.Sprintf(", version=%q, revision=\"r-%[1]s\", goversion=\"go1.26.8\"", build)
+	s.add(name, "build_info", labels, l, func(*fleet.Process) float64 { return 1 })
+}
+
+// add adds a series of an instance, with no sample where the value is below zero.
+func (s *scenario) add(name, metric, labels string, l life, value func(p *fleet.Process) float64) {
+	fmt.Fprintf(&s.series, "      - series: profguard_%s{job=%q, instance=%q%s}\n        values:", metric, cmp.Or(s.job, "shop"), name, labels)
+	for minute := range s.minutes {
+		if minute >= len(l) || l[minute] == nil || value(l[minute]) < 0 {
+			s.series.WriteString(" _")
+		} else {
+			s.series.WriteString(" " + strconv.FormatFloat(value(l[minute]), 'g', -1, 64))
 		}
-		s.series.WriteString("\n")
 	}
-	add("build_info", fmt.Sprintf(", version=%q, revision=\"r-%[1]s\", goversion=\"go1.26.8\"", build), func(*fleet.Process) float64 { return 1 })
+	s.series.WriteString("\n")
+}
+
+// exports adds the counters of an instance.
+func (s *scenario) exports(name, unit string, l life) {
+	add := func(metric, labels string, value func(p *fleet.Process) float64) {
+		s.add(name, metric, labels, l, value)
+	}
 	add("function_samples_total", "", func(p *fleet.Process) float64 { return p.Samples })
 	add("function_rest_ratio", "", func(p *fleet.Process) float64 { return p.Rest })
 	add("window_work_total", fmt.Sprintf(", unit=%q", unit), func(p *fleet.Process) float64 { return p.Work })
@@ -54,7 +74,7 @@ func (s *scenario) instance(name, build, unit string, l life) {
 
 // want expects samples of an expression in a minute, by their labels.
 func (s *scenario) want(minute int, expr string, samples map[string]float64) {
-	fmt.Fprintf(&s.tests, "      - expr: %q\n        eval_time: %dm\n        exp_samples:\n", expr, minute)
+	fmt.Fprintf(&s.tests, "      - expr: %q\n        eval_time: %dm\n        exp_samples:\n", expr, minute*max(s.step, 1))
 	for labels, v := range samples {
 		fmt.Fprintf(&s.tests, "          - {labels: '%s', value: %g}\n", labels, v)
 	}
@@ -78,8 +98,8 @@ func (s *scenario) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "fleet_test.yml")
-	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n%s    promql_expr_test:\n%s",
-		path, s.series.String(), s.tests.String()))
+	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %dm\ntests:\n  - interval: %dm\n    input_series:\n%s    promql_expr_test:\n%s",
+		path, max(s.rules, s.step, 1), max(s.step, 1), s.series.String(), s.tests.String()))
 	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
@@ -136,6 +156,8 @@ func TestRulesAreTheFormula(t *testing.T) {
 		{"one new process", 0.4, 40, 1, true},
 		{"one new process, equal", 0, 40, 1, false},
 		{"few old processes", 0.3, 5, 30, true},
+		{"of 20, one less", 0.3, 20, 19, true},
+		{"of 14, equal", 0, 14, 14, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -176,4 +198,37 @@ func TestRulesAreTheFormula(t *testing.T) {
 			s.run(t)
 		})
 	}
+}
+
+// The lower bound of a fleet's share goes from the formula for few processes to that for many without
+// a step.
+func TestShareBoundHasNoStep(t *testing.T) {
+	s := &scenario{}
+	low := map[int]float64{}
+	for _, n := range []int{1, 2, 10, 11, 15, 19, 20, 40} {
+		samples, hits, squares := 0.0, 0.0, 0.0
+		for i := range n {
+			h := float64(20 + 20*(i%2)) // of 100 each minute
+			of := fmt.Sprintf(`job="%d", instance="%d"`, n, i)
+			fmt.Fprintf(&s.series, "      - {series: 'profguard_samples_total{additive=\"true\", %s, budget=\"b\"}', values: \"0+100x120\"}\n", of)
+			fmt.Fprintf(&s.series, "      - {series: 'profguard_hits_total{additive=\"true\", %s, budget=\"b\"}', values: \"0+%gx120\"}\n", of, h)
+			fmt.Fprintf(&s.series, "      - {series: 'profguard_function_samples_total{%s}', values: \"0+100x120\"}\n", of)
+			fmt.Fprintf(&s.series, "      - {series: 'profguard_function_hits_total{%s, function=\"f\"}', values: \"0+%gx120\"}\n", of, h)
+			samples, hits, squares = samples+6000, hits+60*h, squares+3600*h*h
+		}
+		share, count := hits/samples, float64(n)
+		variance := share / samples
+		if n > 1 {
+			variance = max(variance, (squares-hits*hits/count)/(samples*samples)*count/(count-1))
+		}
+		many := min(max(count/10-1, 0), 1)
+		low[n] = share - math.Sqrt(many*variance*(count-1)*(math.Exp(27.6/count)-1)+(1-many)*2*27.6*share/samples)
+		s.want(100, fmt.Sprintf(`round(1e6 * job_budget:profguard_share_low:ratio1h{job="%d"})`, n), map[string]float64{fmt.Sprintf(`{job="%d", budget="b"}`, n): math.Round(1e6 * low[n])})
+		s.want(100, fmt.Sprintf(`round(1e6 * job_function:profguard_function_share_low:ratio1h{job="%d"})`, n), map[string]float64{fmt.Sprintf(`{job="%d", function="f"}`, n): math.Round(1e6 * low[n])})
+	}
+	if step := math.Abs(low[20] - low[19]); step > 0.03 {
+		t.Errorf("the bound is %.3f of 20 processes and %.3f of 19", low[20], low[19])
+	}
+	t.Log(low)
+	s.run(t)
 }
