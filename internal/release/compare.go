@@ -288,6 +288,10 @@ func (c *comparing) measure() (why string) {
 	}
 	is, was := c.now.cost(c.Per), c.before.cost(c.Per)
 	switch {
+	case r.Before.Work > 0 && !(r.Before.CPU > 0):
+		return "it is not known how much CPU time was used before: the profile does not say for how much each sample stands"
+	case r.Now.Work > 0 && !(r.Now.CPU > 0):
+		return "it is not known how much CPU time is used now: the profile does not say for how much each sample stands"
 	case !(was.Value > 0):
 		return fmt.Sprintf("it is not known how many units of %q there were before", c.Per)
 	case !(is.Value > 0):

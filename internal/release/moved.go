@@ -227,6 +227,7 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 	unmatched := func(now, before map[id]float64) (lost, gone float64) {
 		var losses, ends []float64
 		gains := []float64{growth}
+		small := 0.0 // what small functions have lost together, which by chance is as much as they have gained
 		all := maps.Clone(before)
 		for at := range now {
 			all[at] += 0
@@ -235,15 +236,23 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 			k := now[at]
 			loss := mix*k0/c.before.n - c.scale.Value*k/c.now.n
 			noise := math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
-			switch { // of many functions, as many have more hits by chance as have fewer
-			case loss > noise:
+			switch {
+			case math.Abs(loss) <= noise:
+			case math.Abs(loss) < growth*little:
+				small += loss
+			case loss < 0:
+				gains = append(gains, -loss)
+			default:
 				losses = append(losses, loss)
 				if c.scale.Value*k/c.now.n < remains*k0/c.before.n {
 					ends = append(ends, loss)
 				}
-			case -loss > noise:
-				gains = append(gains, -loss)
 			}
+		}
+		if small < 0 {
+			gains = append(gains, -small)
+		} else if small > 0 {
+			losses = append(losses, small)
 		}
 		return leftFor(slices.Clone(gains), losses), leftFor(gains, ends)
 	}
@@ -256,35 +265,65 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 // remains is the part of its cost up to which hardly anything is left of a function.
 const remains = 0.25
 
-// alike is the ratio from which a gain and a loss may be of one function, which was renamed.
-const alike = 0.75
+// little is the part of a growth below which another change of a function is a small one.
+const little = 0.1
 
-// leftFor is how much of the losses may be the first of the gains. The losses that are as large as other gains
-// are taken for these, the most alike first: with two changes under one caller, each has its own.
+// alike is the ratio from which a gain and a loss may be of one function, which was renamed. Gains whose ratios
+// to a loss differ by less than asAlike are as likely to be.
+const alike, asAlike = 0.75, 0.1
+
+// leftFor is how much of the losses may be the first of the gains. A loss that is as large as a gain is taken
+// for it, the most alike first: with two changes under one caller, each has its own. Gains that are as alike share
+// a loss, and all share what is left of the losses, each by its size: no loss is used twice.
 func leftFor(gains, losses []float64) (left float64) {
 	slices.Sort(losses)
 	slices.Sort(gains[1:])
-	for range gains {
-		best, gain, loss := alike, -1, -1
-		for g, a := range gains {
-			for l, b := range losses {
-				if ratio := min(a, b) / max(a, b); a > 0 && b > 0 && ratio > best {
-					best, gain, loss = ratio, g, l
+	all := gains[0]
+	ratio := func(g, l int) float64 { return min(gains[g], losses[l]) / max(gains[g], losses[l]) }
+	freeGain, freeLoss := make([]bool, len(gains)), make([]bool, len(losses))
+	for g := range gains {
+		freeGain[g] = gains[g] > 0
+	}
+	for l := range losses {
+		freeLoss[l] = losses[l] > 0
+	}
+	for {
+		best, loss := alike, -1
+		for g := range gains {
+			for l := range losses {
+				if freeGain[g] && freeLoss[l] && ratio(g, l) > best {
+					best, loss = ratio(g, l), l
 				}
 			}
 		}
-		if gain < 0 {
+		if loss < 0 {
 			break
 		}
-		if gain == 0 {
-			return losses[loss]
+		var sharing []int
+		sum := 0.0
+		for g := range gains {
+			if freeGain[g] && ratio(g, loss) > best-asAlike {
+				sharing, sum = append(sharing, g), sum+gains[g]
+				freeGain[g] = false
+			}
 		}
-		gains[gain], losses[loss] = 0, 0
+		part := min(1, losses[loss]/sum)
+		for _, g := range sharing {
+			gains[g] -= part * gains[g]
+		}
+		losses[loss], freeLoss[loss] = losses[loss]-part*sum, false
+	}
+	sum, rest := 0.0, 0.0
+	for _, gain := range gains {
+		sum += gain
 	}
 	for _, loss := range losses {
-		left += loss
+		rest += loss
 	}
-	return left
+	if sum > 0 {
+		gains[0] -= gains[0] * min(1, rest/sum)
+	}
+	return all - gains[0]
 }
 
 // mostFrom is how many functions are named as those where moved cost was before.

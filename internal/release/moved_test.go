@@ -1,6 +1,8 @@
 package release
 
 import (
+	"maps"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -81,5 +83,65 @@ func TestMovedPartText(t *testing.T) {
 	c.Functions = []Function{f, old}
 	if more, less, moved := c.Lists(); len(more) != 1 || len(less) != 0 || len(moved) != 0 {
 		t.Errorf("more %v, less %v, moved %v", more, less, moved)
+	}
+}
+
+// profiled is a side that is one profile, with 10,000 requests.
+func profiled(t *testing.T, stacks map[string]float64) *Side {
+	n, of := 0.0, map[string]float64{}
+	for frames, hits := range stacks {
+		of["net/http.(*conn).serve;net/http.HandlerFunc.ServeHTTP;"+frames] = hits
+		n += hits
+	}
+	return &Side{Table: table(t, of), Windows: []Window{{Samples: n, CPU: n / 100, Elapsed: 60, Work: map[string]float64{"request": 10000}}}}
+}
+
+// TestLossesCountOnce: what a function has lost has moved to as much of others, and not to more.
+func TestLossesCountOnce(t *testing.T) {
+	rest := map[string]float64{"main.search;main.parse": 15000, "main.search;main.format": 15000}
+	with := func(stacks map[string]float64) *Side {
+		maps.Copy(stacks, rest)
+		return profiled(t, stacks)
+	}
+	before := with(map[string]float64{"main.checkout;main.valid": 30000})
+	for _, test := range []struct {
+		name  string
+		now   map[string]float64
+		grown float64
+	}{
+		{"one of 50 points becomes two of 45", map[string]float64{"main.order;main.verify": 27000, "main.pay;main.sum": 27000}, 0.4},
+		{"under one caller", map[string]float64{"main.checkout;main.verify": 27000, "main.checkout;main.sum": 27000}, 0.4},
+		{"three of 30", map[string]float64{"main.order;main.verify": 18000, "main.pay;main.sum": 18000, "main.list;main.all": 18000}, 0.4},
+		{"renamed and dearer by 90%", map[string]float64{"main.order;main.verify": 57000}, 0.45},
+		// The clean twins.
+		{"two of 25", map[string]float64{"main.order;main.verify": 15000, "main.pay;main.sum": 15000}, 0},
+		{"two of 40 and 10", map[string]float64{"main.order;main.verify": 24000, "main.pay;main.sum": 6000}, 0},
+		{"renamed", map[string]float64{"main.order;main.verify": 30000}, 0},
+	} {
+		c := compare(t, before, with(test.now), "request")
+		more, _, _ := c.Lists()
+		sum := 0.0
+		for _, f := range more {
+			sum += f.Points.Value
+		}
+		if math.Abs(sum-test.grown) > 0.01 || math.Abs(c.Process.Value-test.grown) > 0.01 {
+			t.Errorf("%s: %.3f points more, want %.3f: %s", test.name, sum, test.grown, show(c))
+		}
+	}
+}
+
+// TestNoPeriod: of a profile whose samples stand for no time, that is said, and not that the work is not known.
+func TestNoPeriod(t *testing.T) {
+	known := profiled(t, map[string]float64{"main.search": 1000})
+	unknown := *known
+	unknown.Windows = []Window{{Samples: 1000, Work: map[string]float64{"request": 10000}}}
+	if c := compare(t, &unknown, known, "request"); !strings.Contains(c.Why, "how much CPU time was used before") {
+		t.Error(c.Why)
+	}
+	if c := compare(t, known, &unknown, "request"); !strings.Contains(c.Why, "how much CPU time is used now") {
+		t.Error(c.Why)
+	}
+	if c := compare(t, known, known, "job"); !strings.Contains(c.Why, "how many units of") {
+		t.Error(c.Why)
 	}
 }
