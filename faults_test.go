@@ -133,6 +133,8 @@ var faults = []struct{ fault, folder, test string }{
 	142: {"a reference is huge, or a gzip bomb", "internal/reference", "TestFault_142_HugeReference"},
 	143: {"the clock is set back a day between releases", "internal/reference", "TestFault_143_ClockSetBack"},
 	144: {"two builds run at once, and one is rolled back", "internal/reference", "TestFault_144_TwoBuildsAtOnce"},
+	145: {"the old one of two builds writes last", "internal/reference", "TestFault_145_OldBuildWritesLast"},
+	146: {"a process fills its caches at each deploy", "guard", "TestFault_146_WarmUp"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"time"
 
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/functions"
@@ -10,21 +9,15 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-const (
-	// maxFunctions limits the series of functions, of which a fleet has one for each process.
-	maxFunctions = 1000
-
-	// settled is how old a guard is when functions are counted. What a process does to get ready is
-	// no cost of its work, and in a fleet that is rolled out all processes would do it.
-	settled = time.Minute
-)
+// maxFunctions limits the series of functions, of which a fleet has one for each process.
+const maxFunctions = 1000
 
 // countFunctions counts the functions of windows, for the loop's goroutine. After a panic, none are
 // counted any more.
 func (g *Guard) countFunctions() func(*loop.Window) {
 	counter := functions.New(g.cfg.Functions)
 	return func(w *loop.Window) {
-		if counter == nil || w.Start.Sub(g.started) < settled {
+		if counter == nil || !w.Settled {
 			return
 		}
 		var err error

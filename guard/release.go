@@ -131,6 +131,10 @@ func newKeeper(cfg *Config, s *seams, module string, baseline *decode.Table, com
 
 // observed adds a window to the reference, and tells the balance when it is known.
 func (g *Guard) observed(w *loop.Window) {
+	if !w.Settled {
+		g.keeper.Begin()
+		return
+	}
 	err := g.keeper.Window(g.active, w.Table, release.Window{CPU: w.CPU.Seconds(), Elapsed: w.Elapsed.Seconds(), Work: w.Work, Machine: w.Machine})
 	c, news := g.keeper.Balance(g.active)
 	g.mu.Lock()

@@ -24,6 +24,7 @@ type deployment struct {
 	extra   int               // samples of a new function in a window of some 400
 	rename  *strings.Replacer // of functions
 	windows int
+	warm    int     // samples of a cache that is filled, in each window of the first minute
 	busy    float64 // the part of the time that threads wait for a core: work costs more then
 }
 
@@ -53,6 +54,9 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 		line("main.(*Shop).search@shop.go:31;encoding/json.Marshal@encode.go:160", 100)
 		if d.extra > 0 {
 			line("main.(*Shop).search@shop.go:33;main.audit@audit.go:46", d.extra)
+		}
+		if d.warm > 0 && time.Since(w.began) < time.Minute {
+			line("main.(*Shop).search@shop.go:32;main.fillCache@cache.go:7", d.warm)
 		}
 		requests += 100
 		return cpuWindow(text.String())
@@ -230,4 +234,49 @@ func TestReleaseOnQuieterMachine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFault_146_WarmUp: what a process does in its first minute is no cost of a request, neither of a build
+// that has just begun nor of the one before. What it does after that is.
+func TestFault_146_WarmUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		cfg := Config{Budgets: budget.Must("no function grows above 3 points per request", "process grows below 20% per request"), Every: 5 * time.Second, Window: 2 * time.Second}
+		for _, version := range []string{"v1.0.0", "v1.0.1"} {
+			w := deploy(t, dir, deployment{version: version, warm: 500}, cfg, func(g *Guard, w *world) {
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				r := g.Status().Release
+				if version == "v1.0.0" {
+					return
+				}
+				if r == nil || r.Samples < 2000 {
+					t.Fatalf("%+v, want a comparison after two minutes", r)
+				}
+				for _, f := range r.Functions {
+					if f.Function == "main.fillCache" {
+						t.Errorf("%+v counts", f)
+					}
+				}
+			})
+			if firing := named(w.events, EventFiring); len(firing) > 0 {
+				t.Errorf("%s: %v", version, firing)
+			}
+		}
+		w := deploy(t, dir, deployment{version: "v1.1.0", warm: 500, extra: 100}, cfg, func(*Guard, *world) { // the clean twin
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+		})
+		if firing := named(w.events, EventFiring); len(firing) == 0 || !strings.Contains(firing[0].Message, "main.audit") || firing[0].Time.Sub(w.began) < time.Minute {
+			t.Errorf("%v", w.events)
+		}
+		w = deploy(t, dir, deployment{version: "v1.1.1", warm: 500}, cfg, func(*Guard, *world) {
+			time.Sleep(50 * time.Second)
+			synctest.Wait()
+		})
+		files, err := filepath.Glob(filepath.Join(dir, "references", "*v1.1.1*"))
+		if err != nil || len(files) > 0 || len(named(w.events, EventRelease)) > 0 {
+			t.Errorf("a process of less than a minute left %v, and told %v", files, w.events)
+		}
+	})
 }

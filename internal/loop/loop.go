@@ -89,6 +89,10 @@ type Told struct {
 	Dumped time.Time // the end of its window
 }
 
+// settled is how old a guard is when what its windows cost is added up, for functions and for releases. What a
+// process does to get ready, as to fill its caches, is no cost of its work, and at a deploy all processes do it.
+const settled = time.Minute
+
 // panicLimit is how many windows in a row may panic until the loop gives up.
 const panicLimit = 3
 
@@ -181,6 +185,7 @@ func (l *Loop) Window(ctx context.Context, early bool) {
 		m = l.measure.end(before, cpu, tried, early, l.notLinked)
 		l.Host.Measured(m)
 		if w := m.good(); w != nil {
+			w.Settled = w.Start.Sub(l.Started) >= settled
 			for _, observe := range l.Windows {
 				observe(w)
 			}

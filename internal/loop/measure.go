@@ -59,6 +59,7 @@ func (r *reading) until(now *reading) judge.Usage {
 // A Window is a good window of the CPU profile, for what adds windows up.
 type Window struct {
 	Start   time.Time
+	Settled bool // it began when the process was ready: see settled
 	Elapsed time.Duration
 	CPU     time.Duration      // that the process used
 	Work    map[string]float64 // that was done, by unit

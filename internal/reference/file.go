@@ -22,6 +22,7 @@ import (
 //
 //	profguard reference 1
 //	written 2026-01-31T12:00:00Z
+//	since 2026-01-31T08:00:00.25Z
 //	version "v1.42.0"
 //	window 950 9.71 10 "request" 4200
 //	machine 0.31 4.5 0 20
@@ -33,6 +34,15 @@ import (
 // its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
 // parser of sentences for that, and be 0.14 MB larger.
 const prefix = "profguard reference "
+
+// Since is when the build of a reference was first seen: the time of its first window, or else of its file, which
+// an older profguard has written.
+func Since(s *release.Side, file time.Time) time.Time {
+	if s.Since.IsZero() {
+		return file
+	}
+	return s.Since
+}
 
 // form is the version of the facts. One that cannot be read by those who know an older one has a
 // higher number.
@@ -50,6 +60,9 @@ func Encode(s *release.Side, now time.Time) []byte {
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	line("%s%d", prefix, form)
 	line("written %s", now.UTC().Format(time.RFC3339))
+	if !s.Since.IsZero() {
+		line("since %s", s.Since.UTC().Format(time.RFC3339Nano))
+	}
 	for _, text := range texts(&s.Build) {
 		if *text.value != "" {
 			line("%s %q", text.name, *text.value)
@@ -139,6 +152,8 @@ func read(s *release.Side, line string) error {
 	key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	f := fields{rest: rest}
 	switch key {
+	case "since":
+		s.Since, f.err = time.Parse(time.RFC3339Nano, f.rest)
 	case "modified":
 		s.Build.Modified = true
 	case "ended":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 func leave(t *testing.T, dir, version string, ago time.Duration) (file string) {
 	t.Helper()
 	r := begin(t, dir, build(version), nil)
+	r.now = time.Now().Add(-ago)
 	r.windows(10, 0)
 	r.Stop(t.Context())
 	file = filepath.Join(dir, "references", nameOf(build(version)))
@@ -123,7 +125,7 @@ func TestFault_142_HugeReference(t *testing.T) {
 			age(t, file, time.Hour)
 			var was, is runtime.MemStats
 			runtime.ReadMemStats(&was)
-			before, own, err := load(dir, build("v3"))
+			before, own, err := load(dir, build("v3"), time.Now())
 			runtime.ReadMemStats(&is)
 			if used := is.TotalAlloc - was.TotalAlloc; used > test.most {
 				t.Errorf("reading took %d bytes of memory, want at most %d", used, test.most)
@@ -208,5 +210,79 @@ func TestFault_144_TwoBuildsAtOnce(t *testing.T) {
 	c, why := back.compare()
 	if c == nil || c.Before.Build.Version != "v2" || c.Now.Samples != float64(75*40) || c.Process.Value >= 0 || len(c.Functions) == 0 || c.Functions[0].Named {
 		t.Errorf("%+v, %s", c, why)
+	}
+}
+
+// TestFault_145_OldBuildWritesLast: in a rolling update the old build is the last one to write, as its processes
+// end after the new ones have begun. What follows is compared with the new one still, and the old one,
+// started again beside it, not with what came after it, if there was one before.
+func TestFault_145_OldBuildWritesLast(t *testing.T) {
+	dir := newDir(t)
+	leave(t, dir, "v0", time.Hour)
+	old := begin(t, dir, build("v1"), nil)
+	old.windows(10, 30)
+	next := begin(t, dir, build("v2"), nil)
+	next.windows(10, 0)
+	next.Stop(t.Context())
+	old.windows(10, 30)
+	old.Stop(t.Context())
+	age(t, filepath.Join(dir, "references", nameOf(build("v2"))), time.Second)
+	for version, want := range map[string]string{"v3": "v2", "v2": "v1", "v1": "v0", "v0": "v2"} {
+		r := begin(t, dir, build(version), nil)
+		r.windows(10, 0)
+		if c, why := r.compare(); c == nil || c.Before.Build.Version != want {
+			t.Errorf("%s is compared with %+v, %s, want %s", version, c, why, want)
+		}
+		if r.rest(t.Context()); version == "v3" { // it was there for a look only
+			if err := os.Remove(filepath.Join(dir, "references", nameOf(build("v3")))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// The build was first seen when it was, whatever goes on with it.
+	_, own, err := load(dir, build("v1"), time.Now())
+	if err != nil || own == nil || !own.Since.Equal(old.sum.Since) {
+		t.Errorf("%+v, %v, want it since %v", own, err, old.sum.Since)
+	}
+	// An older profguard did not write that: then it is the time of the file.
+	own.Since = time.Time{}
+	if err := os.WriteFile(filepath.Join(dir, "references", nameOf(build("v1"))), Encode(own, time.Now()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	age(t, filepath.Join(dir, "references", nameOf(build("v1"))), -5*time.Minute)
+	if before, _, err := load(dir, build("v3"), time.Now().Add(time.Hour)); err != nil || before == nil || before.Build.Version != "v1" {
+		t.Errorf("%+v, %v, want v1", before, err)
+	}
+}
+
+// TestFirstMinute: what is there is looked for before the first window that is kept, a build that had few of
+// these is not compared, and leaves nothing.
+func TestFirstMinute(t *testing.T) {
+	dir := newDir(t)
+	leave(t, dir, "v1", time.Hour)
+	r := begin(t, dir, build("v2"), nil)
+	r.Begin()
+	r.await()
+	if r.Before() == nil {
+		t.Error("the build before is not known in the first minute")
+	}
+	for n := range leastWindows {
+		c, why := r.compare()
+		if want := fmt.Sprintf("from 5 windows after the first minute and 100 samples on, and there are %d", n); c != nil || !strings.Contains(why, want) {
+			t.Errorf("after %d windows: %+v, %s", n, c, why)
+		}
+		if _, news := r.Balance(t.Context()); news {
+			t.Errorf("the balance was told after %d windows", n)
+		}
+		r.windows(1, 30)
+	}
+	if c, why := r.compare(); c == nil || !c.Functions[0].Named { // the clean twin
+		t.Errorf("%+v, %s", c, why)
+	}
+	short := begin(t, dir, build("v3"), nil)
+	short.Begin()
+	short.Stop(t.Context())
+	if n := len(files(t, dir)); n != 1 {
+		t.Errorf("%d files, want that of v1: v2 runs, and v3 had no windows", n)
 	}
 }

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -74,8 +74,8 @@ const (
 	writeEvery   = 10 * time.Minute
 	// builds is how many builds of a program are kept.
 	builds = 5
-	// leastWindows is how many windows make a reference. A build that ran for less, as in a crash
-	// loop, says nothing of what is normal.
+	// leastWindows is how many windows make a reference, and how many are compared with one. A build that
+	// ran for less, as in a crash loop, says nothing of what is normal.
 	leastWindows = 5
 	// leastSamples is the number of samples now from which builds are compared.
 	leastSamples = 100
@@ -119,17 +119,25 @@ func (k *Keeper) Window(ctx context.Context, t *decode.Table, w release.Window) 
 	return err
 }
 
+// Begin starts to look what is there, before the first window.
+func (k *Keeper) Begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin()
+}
+
 // begin starts to look what is there, once.
 func (k *Keeper) begin() {
 	if k.loaded != nil {
 		return
 	}
 	k.loaded = make(chan found, 1)
-	cfg, loaded := k.cfg, k.loaded
+	cfg, loaded, now := k.cfg, k.loaded, k.cfg.Now()
+	k.sum.Since = now
 	go func() {
 		f := found{build: cfg.Build()}
 		if cfg.Dir != "" && !cfg.Test {
-			f.before, f.own, f.err = load(cfg.Dir, f.build)
+			f.before, f.own, f.err = load(cfg.Dir, f.build, now)
 		}
 		loaded <- f
 	}()
@@ -160,9 +168,11 @@ func (k *Keeper) collect() {
 	}
 }
 
-// load reads the newest reference of another build of the program that is large enough, and that of
-// this build.
-func load(dir string, build release.Build) (before, own *release.Side, err error) {
+// load reads the reference of the build before and that of this build, of those that are large enough. Two builds
+// that run at once write in turns, so the build before is not the one that wrote last: it is the newest one that
+// was first seen before this one, now at the latest. If there is none, this one was rolled back to, and the other
+// one was the newest.
+func load(dir string, build release.Build, now time.Time) (before, own *release.Side, err error) {
 	folder, err := dumps.OpenReferences(dir)
 	if err != nil {
 		return nil, nil, err
@@ -177,11 +187,22 @@ func load(dir string, build release.Build) (before, own *release.Side, err error
 	if err != nil {
 		return nil, nil, errors.Join(adopted, err)
 	}
-	errs := []error{adopted}
+	isOwn := func(f *dumps.ReferenceFile) bool { return f.Name == nameOf(build) }
+	sort.SliceStable(files, func(i, j int) bool { return isOwn(&files[i]) && !isOwn(&files[j]) }) // it says since when
+	errs, since := []error{adopted}, now
+	// goesBefore orders what may be the build before: what was first seen before this one, then what was
+	// before now, and then what is of the future, as clocks are set back; the newest of these first.
+	goesBefore := func(a, b time.Time) bool {
+		for _, limit := range []time.Time{since, now.Add(time.Minute)} {
+			if x, y := a.Before(limit), b.Before(limit); x != y {
+				return x
+			}
+		}
+		return a.After(b)
+	}
 	for _, f := range files {
-		isOwn := f.Name == nameOf(build)
-		if before != nil && !isOwn || own != nil && isOwn {
-			continue
+		if before != nil && before.Since.Before(since) && before.Since.Sub(f.Time) > clocksDiffer {
+			break // this one, and all after it, were first seen before they were last written
 		}
 		b, err := folder.Read(f.Name)
 		if err != nil {
@@ -189,18 +210,31 @@ func load(dir string, build release.Build) (before, own *release.Side, err error
 			continue
 		}
 		side, err := Decode(new(decode.Decoder), b)
-		switch {
-		case err != nil:
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+			continue
+		}
+		side.Since = Since(side, f.Time)
+		switch {
 		case side.Build.Program != build.Program: // the name says so, and may lie
 		case side.Build.Binary == build.Binary:
-			own = cmp.Or(own, side)
-		case !isOwn && len(side.Windows) >= leastWindows:
-			before = cmp.Or(before, side)
+			if own == nil {
+				own = side
+				if own.Since.Before(since) {
+					since = own.Since
+				}
+			}
+		case !isOwn(&f) && len(side.Windows) >= leastWindows:
+			if before == nil || goesBefore(side.Since, before.Since) {
+				before = side
+			}
 		}
 	}
 	return before, own, errors.Join(errs...)
 }
+
+// clocksDiffer is by how much the clocks of hosts and of a disk may differ, with room to spare.
+const clocksDiffer = 10 * time.Minute
 
 // prefixOf begins the names of the references of a program.
 func prefixOf(b release.Build) string {
@@ -326,8 +360,8 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 		return nil, "this is the first build here; it becomes the reference"
 	}
 	n := float64(k.sum.Samples())
-	if n < leastSamples {
-		return nil, fmt.Sprintf("builds are compared from %d samples on, and there are %.0f", leastSamples, n)
+	if windows := k.sum.Windows(); windows < leastWindows || n < leastSamples {
+		return nil, fmt.Sprintf("builds are compared from %d windows after the first minute and %d samples on, and there are %d and %.0f", leastWindows, leastSamples, windows, n)
 	}
 	key := fmt.Sprintf("%q %v %q", o.Per, o.Limit, o.Except)
 	if l := k.looks[key]; l != nil && n < again*l.at && n >= l.at {
@@ -361,7 +395,7 @@ func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool)
 		return c, false
 	}
 	sure := k.sum.Windows() >= anHour || c.Known && c.Process.High-c.Process.Low < narrow
-	news = sure && !k.balanced && k.sum.Windows() >= leastWindows
+	news = sure && !k.balanced
 	k.balanced = k.balanced || news
 	return c, news
 }

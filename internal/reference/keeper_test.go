@@ -231,7 +231,7 @@ func TestWritten(t *testing.T) {
 		if len(files(t, dir)) == 0 {
 			return 0
 		}
-		_, own, err := load(dir, build("v1"))
+		_, own, err := load(dir, build("v1"), time.Now())
 		if err != nil || own == nil {
 			t.Fatal(own, err)
 		}
@@ -317,9 +317,10 @@ func TestFault_140_OlderUnfinished(t *testing.T) {
 		dir := newDir(t)
 		run := func(version string, windows int, ago time.Duration) {
 			r := begin(t, dir, build(version), nil)
+			at := time.Now().Add(-ago)
+			r.now = at.Add(-time.Duration(windows) * time.Minute)
 			r.windows(windows, 0)
 			r.Stop(t.Context())
-			at := time.Now().Add(-ago)
 			if err := os.Chtimes(filepath.Join(dir, "references", nameOf(build(version))), at, at); err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +338,7 @@ func TestFault_140_OlderUnfinished(t *testing.T) {
 		if err := os.Rename(kept, temp); err != nil {
 			t.Fatal(err)
 		}
-		before, own, err := load(dir, build("v1"))
+		before, own, err := load(dir, build("v1"), time.Now())
 		if err != nil || own == nil || before == nil || before.Build.Version != "v2" {
 			t.Fatalf("%+v, %+v, %v", before, own, err)
 		}
@@ -348,7 +349,7 @@ func TestFault_140_OlderUnfinished(t *testing.T) {
 		if got := own.Table.Count(); got != int64(want)*40 {
 			t.Errorf("again %v: the build has %d samples, want those of %d windows", again, got, want)
 		}
-		if before, _, err := load(dir, build("v3")); err != nil || before == nil || before.Build.Version != "v2" {
+		if before, _, err := load(dir, build("v3"), time.Now()); err != nil || before == nil || before.Build.Version != "v2" {
 			t.Errorf("again %v: v3 is compared with %+v, want v2; %v", again, before, err)
 		}
 	}

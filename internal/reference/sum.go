@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -17,6 +18,7 @@ import (
 // A Sum adds the windows of a process up, in bounded memory. It is not safe for concurrent use.
 type Sum struct {
 	Build   release.Build
+	Since   time.Time // of the first window of the build
 	Module  string
 	Modules []string
 
@@ -221,7 +223,7 @@ func (s *Sum) Side() *release.Side {
 		spread[name] = max(spread[name], phi)
 	}
 	return &release.Side{
-		Build: s.Build, Table: s.kept.Table(), Windows: s.windows.List(), Spread: spread,
+		Build: s.Build, Since: s.Since, Table: s.kept.Table(), Windows: s.windows.List(), Spread: spread,
 		Module: s.Module, Modules: s.Modules, Ended: s.level >= endedLevel, Depth: s.depth(),
 	}
 }
@@ -236,5 +238,8 @@ func (s *Sum) resume(ctx context.Context, own *release.Side) error {
 		s.windows.Add(w)
 	}
 	s.was = own.Spread
+	if !own.Since.IsZero() && own.Since.Before(s.Since) {
+		s.Since = own.Since
+	}
 	return nil
 }

@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -17,6 +18,7 @@ import (
 // window.
 type Side struct {
 	Build   Build
+	Since   time.Time     // of the first window of the build, the zero time if it is not known
 	Table   *decode.Table // a CPU profile
 	Windows []Window      // in the order of their time; none if only the table is known
 	// Spread is the overdispersion of functions between windows, by folded name, where it was measured.
