@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -28,7 +30,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	facts := judge.Facts{}
 	f := newFlags("diff")
 	f.Func("b", "a `file` of budgets, of which those with \"grows\" are judged; may be given several times", appending(&files))
-	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points)", appending(&sentences))
+	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points, and with a unit of work process grows below 10%)", appending(&sentences))
 	format := formatFlag(f)
 	per := f.String("per", "", "the `unit` of work to compare by (default: that which both sides know)")
 	f.Func("work", "the work that was done in NEW, as `name=count`", amounts(work))
@@ -58,6 +60,9 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 		return exitMisuse, errors.New(why)
 	}
 	unitOfWork, err := common(before, now, *per)
+	if err == nil && unitOfWork == "" && len(work)+len(baseWork) > 0 {
+		err = noUnit(before, now)
+	}
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -108,7 +113,8 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 	return side, in.describe(), nil
 }
 
-// references are the files of a folder, the newest first.
+// references are the files of a folder, that of the build that was first seen last first: of two builds that run
+// at once, either may have written last.
 func references(dir string) ([]string, error) {
 	if info, err := os.Stat(filepath.Join(dir, "references")); err == nil && info.IsDir() { // DumpDir
 		dir = filepath.Join(dir, "references")
@@ -117,18 +123,32 @@ func references(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	times := map[string]int64{}
+	times := map[string]time.Time{}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && dumps.IsReferenceName(e.Name()) {
-			times[filepath.Join(dir, e.Name())] = info.ModTime().UnixNano()
+			path := filepath.Join(dir, e.Name())
+			times[path] = since(path, info.ModTime())
 		}
 	}
 	if len(times) == 0 {
 		return nil, fmt.Errorf("%s: expected references, which a guard with a DumpDir writes as NAME.pb.gz, found none", dir)
 	}
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
-		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
+		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
 	}), nil
+}
+
+// since is when the build of a reference was first seen. Whether the file can be read is told when it is compared.
+func since(path string, written time.Time) time.Time {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return written
+	}
+	side, err := reference.Decode(new(decode.Decoder), b)
+	if err != nil {
+		return written
+	}
+	return reference.Since(side, written)
 }
 
 // newest are the two newest references of a folder, the older one first.
@@ -163,14 +183,28 @@ func common(before, now *release.Side, per string) (string, error) {
 	return "", nil
 }
 
-// growthBudgets are the budgets of growth among those that are given, or the usual one.
+// noUnit says that the work that was given is not known on both sides in one unit. Shares are no answer to that.
+func noUnit(before, now *release.Side) error {
+	found := func(side *release.Side) string {
+		var list []string
+		for name, n := range side.Work() {
+			list = append(list, fmt.Sprintf("%s=%v", name, n))
+		}
+		slices.Sort(list)
+		return cmp.Or(strings.Join(list, ", "), "none")
+	}
+	return fmt.Errorf("expected a unit of work with a number above 0 on both sides, found %s in OLD (-base-work) and %s in NEW (-work): "+
+		"give the same name to both, or neither to compare shares", found(before), found(now))
+}
+
+// growthBudgets are the budgets of growth among those that are given, or the usual ones. The exit status follows
+// the whole process, too, where a unit of work is known: many functions may have grown that are small.
 func growthBudgets(files, sentences []string, per string) (budget.Set, error) {
 	if len(files)+len(sentences) == 0 {
-		usual := "no function grows above 3 points"
+		sentences = []string{"no function grows above 3 points"}
 		if per != "" {
-			usual += " per " + per
+			sentences = []string{"no function grows above 3 points per " + per, "process grows below 10% per " + per}
 		}
-		sentences = []string{usual}
 	}
 	set, err := readBudgets(files, sentences)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -673,6 +674,79 @@ func TestFactsOfReferences(t *testing.T) {
 		var out bytes.Buffer
 		if status := run(t.Context(), tt.args, nil, &out, &out); status != tt.want || !strings.Contains(out.String(), tt.said) {
 			t.Errorf("%q: expected %d and %q, found %d\n%s", tt.args, tt.want, tt.said, status, out.String())
+		}
+	}
+}
+
+// built are a profile's stacks, written as a reference of a build that was first seen then.
+func built(t *testing.T, name, stacks, version, since string) {
+	t.Helper()
+	p := folded.Must("cpu 10s\n" + stacks)
+	p.Comments = []string{"profguard reference 1\nprogram \"example.com/kiosk\"\nversion \"" + version + "\"\nbinary \"" + version + "\"\n" + since}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	put(t, name, b.String())
+}
+
+// TestDiffOfFolder: the builds of a folder are in the order in which they were first seen, or written where
+// that is not known: of two that ran at once, the old one may have written last.
+func TestDiffOfFolder(t *testing.T) {
+	write(t)
+	if err := os.Mkdir("references", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stacks := "main.main;main.serve;main.price 700\n"
+	for _, tt := range []struct{ name, since1, since2, want string }{
+		{"seen", "since 2026-01-01T00:00:00Z", "since 2026-01-02T00:00:00Z", "v2 is compared with v1 "},
+		{"seen the other way", "since 2026-01-02T00:00:00Z", "since 2026-01-01T00:00:00Z", "v1 is compared with v2 "},
+		{"written", "", "", "v1 is compared with v2 "},
+	} {
+		built(t, "references/v1.pb.gz", stacks, "v1", tt.since1)
+		built(t, "references/v2.pb.gz", stacks, "v2", tt.since2)
+		if at := time.Now().Add(-time.Minute); os.Chtimes("references/v2.pb.gz", at, at) != nil {
+			t.Fatal("the time of a file cannot be set")
+		}
+		var out bytes.Buffer
+		if run(t.Context(), []string{"diff", "references"}, nil, &out, &out); !strings.Contains(strings.ReplaceAll(out.String(), " against ", " is compared with ")+" ", strings.TrimSpace(tt.want)) {
+			t.Errorf("%s: want %q\n%s", tt.name, tt.want, out.String())
+		}
+	}
+}
+
+// TestDiffUnits: work that is given decides by what is compared, or it is a mistake. Shares are compared only
+// if none is given.
+func TestDiffUnits(t *testing.T) {
+	write(t)
+	before, now := "main.main;main.serve;main.price 70000\n", ""
+	for i := range 50 {
+		before += fmt.Sprintf("main.main;main.serve;main.step%d 600\n", i)
+		now += fmt.Sprintf("main.main;main.serve;main.step%d 1200\n", i)
+	}
+	for name, stacks := range map[string]string{"old": before, "new": before, "dearer": now + strings.Split(before, "\n")[0]} {
+		var b bytes.Buffer
+		if err := folded.Must("cpu 1000s\n" + stacks).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	mistake := "expected a unit of work with a number above 0 on both sides, found "
+	for _, tt := range []struct {
+		args string
+		want int
+		said string
+	}{
+		{"old new -base-work requets=60000 -work request=60000", exitMisuse, mistake + "requets=60000 in OLD (-base-work) and request=60000 in NEW (-work)"},
+		{"old new -base-work request=0 -work request=60000", exitMisuse, mistake + "request=0 in OLD"},
+		{"old new -base-work request=60000", exitMisuse, mistake + "request=60000 in OLD (-base-work) and none in NEW"},
+		{"old new -base-work request=60000 -work request=60000", exitKept, "PASS process grows below 10% per request"},
+		{"old dearer -base-work request=60000 -work request=60000", exitBroken, "FAIL process grows below 10% per request"}, // none of the 50 is above 3 points
+		{"old new", exitUndecided, "INCONCLUSIVE no function grows above 3 points\n"},
+	} {
+		var out bytes.Buffer
+		if status := run(t.Context(), append([]string{"diff"}, strings.Fields(tt.args)...), nil, &out, &out); status != tt.want || !strings.Contains(out.String(), tt.said) {
+			t.Errorf("%s: expected %d and %q, found %d\n%s", tt.args, tt.want, tt.said, status, out.String())
 		}
 	}
 }
