@@ -25,14 +25,18 @@ package testing
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 type profguardClock struct {
-	on          bool
-	since, used int64
-	returned    bool // the benchmark has, and did not panic
+	on            bool
+	since, used   int64
+	returned      bool // the benchmark has, and did not panic
+	allocs, bytes int64 // of goroutines that worked on
+	works         bool  // they still do
 }
 
 func profguardCPU() (ns int64) {
@@ -63,6 +67,42 @@ func (c *profguardClock) reset() {
 	}
 }
 
+// profguardSettle counts what goroutines that the benchmark has left behind still compute, and the
+// garbage collector, until all wait. With one processor, Gosched returns when the others had their
+// turn, however busy the machine is.
+func (b *B) profguardSettle() {
+	c := &b.profguard
+	c.works, c.allocs, c.bytes = false, 0, 0
+	if b.hasSub.Load() || b.N == 1 && b.benchTime.n != 1 { // it is run again
+		return
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const enough, quiet, patience, queue = 3, 300_000, 5 * time.Second, 4096
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin, first := time.Now(), profguardCPU()
+	for waits := 0; waits < enough && !c.works; waits++ {
+		cpu := profguardCPU()
+		for i := 0; i < 10 && runtime.NumGoroutine() < queue; i++ { // behind more it might wait for minutes
+			runtime.Gosched()
+		}
+		yielded, slept := profguardCPU(), time.Now()
+		time.Sleep(time.Millisecond) // others may wait for each other, or compute in C
+		now := profguardCPU()
+		// What ticks in the background takes less than a fifth of a processor.
+		if yielded-cpu >= quiet || now-yielded >= quiet+int64(time.Since(slept))/5 {
+			c.used, waits = c.used+now-first, -1
+			if b.benchTime.n == 0 { // the next run has no more calls than end in the time
+				b.duration += time.Duration(now - first)
+			}
+			first = now
+			runtime.ReadMemStats(&after)
+			c.allocs, c.bytes = int64(after.Mallocs-before.Mallocs), int64(after.TotalAlloc-before.TotalAlloc)
+			c.works = time.Since(begin) > patience
+		}
+	}
+}
+
 func (b *B) profguardRecord(state string) {
 	path := os.Getenv("` + RecordEnv + `")
 	if path == "" {
@@ -73,8 +113,9 @@ func (b *B) profguardRecord(state string) {
 		return
 	}
 	defer f.Close()
+	c := &b.profguard
 	line := state + " " + strconv.Itoa(b.N)
-	for _, n := range [...]int64{b.duration.Nanoseconds(), b.profguard.used, int64(b.netAllocs), int64(b.netBytes)} {
+	for _, n := range [...]int64{b.duration.Nanoseconds(), c.used, int64(b.netAllocs) + c.allocs, int64(b.netBytes) + c.bytes} {
 		line += " " + strconv.FormatInt(n, 10)
 	}
 	f.WriteString(line + " " + strconv.Quote(b.Name()) + "\n")
@@ -89,6 +130,8 @@ func (b *B) profguardRan() {
 	case !b.profguard.returned: // it panics: there is no other record
 	case b.hasSub.Load():
 		b.profguardRecord("parent")
+	case b.profguard.works:
+		b.profguardRecord("works")
 	default:
 		b.profguardRecord("ran")
 	}
@@ -101,7 +144,7 @@ var hooks = map[string]struct{ first, last string }{
 	"StartTimer": {last: "b.profguard.start()"},
 	"StopTimer":  {first: "b.profguard.stop()"},
 	"ResetTimer": {last: "b.profguard.reset()"},
-	"runN":       {first: "b.profguard.returned = false; b.profguardRecord(\"starts\"); defer b.profguardRan()", last: "b.profguard.returned = true"},
+	"runN":       {first: "b.profguard.returned = false; b.profguardRecord(\"starts\"); defer b.profguardRan()", last: "b.profguard.returned = true; b.profguardSettle()"},
 }
 
 // overlay writes package testing of the Go installation goroot with a clock of CPU time into a

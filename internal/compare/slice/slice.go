@@ -26,6 +26,7 @@ type State string
 const (
 	Starts  State = "starts" // it has begun, and did not end
 	Ran     State = "ran"
+	Works   State = "works" // it ran, and goroutines of it did not end
 	Failed  State = "failed"
 	Skipped State = "skipped"
 	Parent  State = "parent" // it has run sub-benchmarks
