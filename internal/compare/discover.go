@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/compare/report"
@@ -21,19 +23,20 @@ const crashes = 10
 // A found benchmark is one that was run once.
 type found struct {
 	slice.Record
-	output string // of one that failed
+	output  string // of one that failed
+	failure *failure
 }
 
 // discover runs each benchmark once on both sides, and returns those that can be compared.
 func (m *comparison) discover(ctx context.Context) ([]*trial, error) {
-	same, err := m.sameData(ctx)
+	same, err := m.same(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []*trial
 	for _, p := range m.bins {
 		m.say(Progress{Doing: "trying " + p.path, All: len(list)})
-		if same && !m.Same && sameContent(p.bins[base].Path, p.bins[head].Path) {
+		if same[p.path] {
 			m.leave(p.path, report.Kept, "the test binary is the same on both sides", nil)
 			continue
 		}
@@ -58,6 +61,9 @@ func (m *comparison) try(ctx context.Context, p *pkg) ([]*trial, error) {
 			}
 		}
 		if !p.trim || !failed(sides[base]) && !failed(sides[head]) {
+			if err := m.confirm(ctx, p, sides[head]); err != nil {
+				return nil, err
+			}
 			return m.match(p, sides), nil
 		}
 		p.trim = false
@@ -67,6 +73,31 @@ func (m *comparison) try(ctx context.Context, p *pkg) ([]*trial, error) {
 			}
 		}
 	}
+}
+
+// confirm finds out whose the failures at the head are.
+func (m *comparison) confirm(ctx context.Context, p *pkg, list []found) error {
+	for i, f := range list {
+		if f.State != slice.Failed {
+			continue
+		}
+		bench := m.Bench // of all, if it is the process that fails
+		if f.Name != "" {
+			bench = exactly(f.Name)
+		}
+		list[i].failure = &failure{side: head, output: f.output}
+		err := list[i].failure.confirm(func(side int) error {
+			r, err := p.bins[side].Run(ctx, m.records(), "run=^$", "bench="+bench, "benchtime=1x", "timeout="+patience.String(), "paniconexit0")
+			if err == nil && (r.Err != nil || unfinished(r.Records) >= 0) {
+				err = &failure{side: side}
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.path, err)
+		}
+	}
+	return nil
 }
 
 func failed(list []found) bool {
@@ -164,10 +195,8 @@ func (m *comparison) match(p *pkg, sides [2][]found) []*trial {
 		was, both := old[now.Name]
 		delete(old, now.Name)
 		switch {
-		case now.State == slice.Failed && both && was.State == slice.Failed:
-			leave(now, report.Unjudged, "fails on both sides")
-		case now.State == slice.Failed:
-			leave(now, report.Broken, "fails at the head")
+		case now.failure != nil:
+			leave(now, now.failure.verdict(), now.failure.Error())
 		case !both:
 			leave(now, report.Unjudged, "is new: the base does not have it")
 		case was.State == slice.Failed:
@@ -204,26 +233,56 @@ func exactly(name string) string {
 
 func (m *comparison) records() string { return filepath.Join(m.temp, "records") }
 
-// sameData reports whether the files that are compiled into no binary are the same on both sides.
-func (m *comparison) sameData(ctx context.Context) (bool, error) {
+// same are the packages that need not be measured: their test binaries are the same on both sides, and
+// what has changed in the repository is nothing that they run or read.
+func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
+	if m.Same {
+		return nil, nil
+	}
+	data, code, err := m.changed(ctx)
+	if err != nil || data {
+		return nil, err
+	}
+	same := map[string]bool{}
+	for _, p := range m.bins {
+		if sameContent(p.bins[base].Path, p.bins[head].Path) {
+			same[p.path] = true
+		}
+	}
+	if !code || len(same) == 0 {
+		return same, nil
+	}
+	readers, err := m.head.builder.Readers(ctx, slices.Sorted(maps.Keys(same)))
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(same, func(path string, _ bool) bool { return readers[path] })
+	return same, nil
+}
+
+// changed reports which files differ between the two sides: data, which any benchmark may read, or
+// code, which is known to be in a binary or not. Documentation is neither.
+func (m *comparison) changed(ctx context.Context) (data, code bool, err error) {
 	from, _, err := m.repo.Base(ctx, m.Base)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	changes, err := m.repo.Changes(ctx, from)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	for _, name := range changes {
-		switch filepath.Ext(name) {
-		case ".go", ".mod", ".sum", ".work", ".md":
-			if !strings.Contains("/"+name, "/testdata/") {
-				continue
-			}
+		switch ext := filepath.Ext(name); {
+		case strings.Contains("/"+name, "/testdata/"):
+			data = true
+		case ext == ".md":
+		case ext == ".go", ext == ".mod", ext == ".sum", ext == ".work":
+			code = true
+		default:
+			data = true
 		}
-		return false, nil
 	}
-	return true, nil
+	return data, code, nil
 }
 
 func sameContent(a, b string) bool {

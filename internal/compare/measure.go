@@ -23,19 +23,14 @@ const (
 	// longestSlice is the wall time of a slice, for benchmarks that wait, or stop their timer for long.
 	longestSlice = 2 * time.Second
 
+	// calibration is how long a benchmark runs to find the number of iterations of a slice.
+	calibration = "20ms"
+
 	// patience is how long one process may take, as in go test.
 	patience = 10 * time.Minute
 
 	timeEach, timeAll = 2 * time.Minute, 30 * time.Minute // by default
 )
-
-// A side of a pair fails.
-type failure struct {
-	side   int
-	output string
-}
-
-func (f *failure) Error() string { return "fails at the " + [...]string{"base", "head"}[f.side] }
 
 // measure runs pairs of slices of all benchmarks until each is decided, or the time is up.
 func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, error) {
@@ -80,30 +75,36 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 func (m *comparison) pair(ctx context.Context, t *trial) error {
 	begin := time.Now()
 	defer func() { t.took += time.Since(begin) }()
-	var fails *failure
 	if t.n == 0 {
-		err := m.calibrate(ctx, t)
-		if errors.As(err, &fails) {
-			t.failure = fails
-			return nil
-		} else if err != nil {
-			return err
+		if err := m.calibrate(ctx, t); err != nil {
+			return m.fail(ctx, t, err, calibration)
 		}
 	}
 	var got [2]slice.Record
 	first := rand.IntN(2)
 	for _, side := range [...]int{first, 1 - first} {
 		r, _, err := m.run1(ctx, t, side, strconv.Itoa(t.n)+"x")
-		if errors.As(err, &fails) {
-			t.failure = fails
-			return nil
-		} else if err != nil {
-			return err
+		if err != nil {
+			return m.fail(ctx, t, err, strconv.Itoa(t.n)+"x")
 		}
 		got[side] = r
 	}
 	t.add(got)
 	return nil
+}
+
+// fail ends the trial of a benchmark that fails, once it is known on which side. Other errors are
+// returned.
+func (m *comparison) fail(ctx context.Context, t *trial, err error, benchtime string) error {
+	var f *failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	t.failure, t.benchtime = f, benchtime
+	return f.confirm(func(side int) error {
+		_, _, err := m.run1(ctx, t, side, benchtime)
+		return err
+	})
 }
 
 // run1 runs a benchmark on one side, and returns its last record.
@@ -114,11 +115,11 @@ func (m *comparison) run1(ctx context.Context, t *trial, side int, benchtime str
 		return slice.Record{}, r, err
 	}
 	for _, record := range r.Records {
-		if record.Name == t.name && record.State == slice.Ran && record.N > 0 && r.Err == nil {
+		if record.Name == t.name && (record.State == slice.Ran || record.State == slice.Works) && record.N > 0 && r.Err == nil {
 			return record, r, nil
 		}
 	}
-	return slice.Record{}, r, &failure{side, r.Output}
+	return slice.Record{}, r, &failure{side: side, output: r.Output}
 }
 
 // calibrate chooses the number of iterations of a slice, the same for both sides.
@@ -126,9 +127,14 @@ func (m *comparison) calibrate(ctx context.Context, t *trial) error {
 	cpu, most := 1e-10, 1e9 // seconds of an iteration, and the most iterations
 	for side, r := range t.once {
 		if r.Wall < sliceCPU/2 { // the first iteration tells little
-			run, all, err := m.run1(ctx, t, side, "20ms")
+			run, all, err := m.run1(ctx, t, side, calibration)
 			if err != nil {
 				return err
+			}
+			if run.State == slice.Works {
+				if run, all, err = m.run1(ctx, t, side, "100x"); err != nil {
+					return err
+				}
 			}
 			r, most = run, min(most, float64(run.N)*longestSlice.Seconds()/all.Wall.Seconds())
 		}

@@ -26,8 +26,9 @@ const (
 	// by how much.
 	cheaperPairs = 4
 
-	// Less than half an allocation or 8 bytes a call are no growth: the runtime allocates too.
-	leastAllocs, leastBytes = 0.5, 8
+	// Less than half an allocation or 8 bytes a call are no growth: the runtime allocates too. What
+	// differs by less than this part of it from slice to slice is the same.
+	leastAllocs, leastBytes, exactPart = 0.5, 8, 4
 )
 
 // A trial is one benchmark that is measured.
@@ -45,17 +46,18 @@ type trial struct {
 	took          time.Duration
 	slices        []report.Slice
 	failure       *failure
+	benchtime     string // with which it fails
+	works         bool   // goroutines work on after it
 }
 
 // A cost is one cost of a call on both sides.
 type cost struct {
-	least   float64 // is added to both sides
-	each    [2][]float64
-	whole   [2][]int64 // as go test prints it
-	all     *evidence.Paired
-	judged  []*evidence.Paired // by the budgets, nil for those on other costs
-	canBe   bool               // exact
-	differs bool               // from slice to slice
+	least  float64 // that counts as growth
+	each   [2][]float64
+	lo, hi [2]float64 // of each
+	all    *evidence.Paired
+	judged []*evidence.Paired // by the budgets, nil for those on other costs
+	canBe  bool               // exact
 }
 
 func (m *comparison) newTrial(p *pkg, name string, once [2]slice.Record) *trial {
@@ -67,7 +69,8 @@ func (t *trial) judges(budgets []Growth, alpha float64) {
 	t.budgets, t.alpha = budgets, alpha
 	t.bytes.least, t.allocs.least = leastBytes, leastAllocs
 	t.bytes.canBe, t.allocs.canBe = true, true
-	for c, part := range map[*cost]float64{&t.cpu: cpuPart, &t.bytes: allocPart, &t.allocs: allocPart} {
+	for i, c := range t.costs() {
+		part := [...]float64{cpuPart, allocPart, allocPart}[i]
 		c.all = evidence.NewPaired(budgets[0].Limit, part*alpha)
 		for _, g := range budgets {
 			var p *evidence.Paired
@@ -85,38 +88,51 @@ func (t *trial) add(got [2]slice.Record) {
 	var cpu, bytes, allocs [2]float64
 	for side, r := range got {
 		n := float64(r.N)
+		if r.State == slice.Works {
+			t.works = true
+		}
 		cpu[side] = max(r.CPU.Seconds(), 1e-6) / n // its resolution is a microsecond
 		bytes[side], allocs[side] = float64(r.Bytes)/n, float64(r.Allocs)/n
-		t.bytes.whole[side] = append(t.bytes.whole[side], r.Bytes/int64(r.N))
-		t.allocs.whole[side] = append(t.allocs.whole[side], r.Allocs/int64(r.N))
 		t.slices = append(t.slices, report.Slice{Head: side == head, N: r.N, Wall: r.Wall, CPU: r.CPU, Bytes: r.Bytes, Allocs: r.Allocs})
 	}
-	t.cpu.add(cpu)
-	t.bytes.add(bytes)
-	t.allocs.add(allocs)
+	t.cpu.add(t.budgets, cpu)
+	t.bytes.add(t.budgets, bytes)
+	t.allocs.add(t.budgets, allocs)
 	if t.passed == 0 && t.judgedAll() {
 		t.passed = t.pairs
 	}
 }
 
-func (c *cost) add(each [2]float64) {
+func (c *cost) add(budgets []Growth, each [2]float64) {
 	for side, v := range each {
-		c.each[side] = append(c.each[side], v)
-		if w := c.whole[side]; len(w) > 0 && w[len(w)-1] != w[0] {
-			c.differs = true
+		if c.each[side] = append(c.each[side], v); len(c.each[side]) == 1 {
+			c.lo[side], c.hi[side] = v, v
 		}
+		c.lo[side], c.hi[side] = min(c.lo[side], v), max(c.hi[side], v)
 	}
-	before, now := each[base]+c.least, each[head]+c.least
-	c.all.Add(before, now)
-	for _, p := range c.judged {
-		if p != nil {
-			p.Add(before, now)
+	c.all.Add(each[base]+c.least, each[head]+c.least)
+	for i, p := range c.judged {
+		if p != nil { // with the base from which the least growth is the limit, if that is more
+			p.Add(max(each[base], (each[base]+c.least)/(1+budgets[i].Limit)), max(each[head], c.least/1000))
 		}
 	}
 }
 
-// exact reports whether each slice of a side had the same.
-func (c *cost) exact() bool { return c.canBe && !c.differs && len(c.each[head]) >= exactPairs }
+// exact reports whether each slice of a side had the same, but for the runtime's own allocations.
+func (c *cost) exact() bool {
+	near := c.least / exactPart
+	return c.canBe && len(c.each[head]) >= exactPairs && c.hi[base]-c.lo[base] <= near && c.hi[head]-c.lo[head] <= near
+}
+
+// value is what a call costs on a side that is exact: a whole number, unless some calls allocate more
+// than others.
+func (c *cost) value(side int) float64 {
+	v := median(c.each[side])
+	if whole := math.Round(v); math.Abs(v-whole) <= c.least/exactPart {
+		return whole
+	}
+	return v
+}
 
 // verdict is that of budget i.
 func (c *cost) verdict(i int, limit float64, close bool) evidence.Verdict {
@@ -124,7 +140,7 @@ func (c *cost) verdict(i int, limit float64, close bool) evidence.Verdict {
 	case p == nil:
 		return evidence.Pass
 	case c.exact():
-		if float64(c.whole[head][0]) > (1+limit)*float64(c.whole[base][0]) {
+		if before, now := c.value(base), c.value(head); now > (1+limit)*before && now-before >= c.least {
 			return evidence.Fail
 		}
 		return evidence.Pass
@@ -150,7 +166,7 @@ func (t *trial) judgedAll() bool {
 
 // decided reports whether more pairs would tell nothing new.
 func (t *trial) decided() bool {
-	if t.failure != nil || t.idle() {
+	if t.failure != nil || t.works || t.idle() {
 		return true
 	}
 	if t.passed == 0 {
@@ -195,10 +211,11 @@ func (t *trial) close() report.Benchmark {
 		CPU: t.cpu.metric(), Bytes: t.bytes.metric(), Allocs: t.allocs.metric(),
 	}
 	if t.failure != nil {
-		b.Verdict, b.Reason, b.Output = report.Unjudged, t.failure.Error()+" in some runs", t.failure.output
-		if t.failure.side == head {
-			b.Verdict = report.Broken
-		}
+		b.Verdict, b.Reason, b.Output = t.failure.verdict(), t.failure.Error()+" with -benchtime="+t.benchtime, t.failure.output
+		return b
+	}
+	if t.works {
+		b.Verdict, b.Reason = report.Undecided, "its goroutines work on for more than 5s after it has returned, and what they cost is not known: it should wait for them"
 		return b
 	}
 	if t.idle() {
@@ -257,7 +274,7 @@ func (c *cost) metric() report.Metric {
 		return report.Metric{}
 	}
 	if c.exact() {
-		m := report.Metric{Base: float64(c.whole[base][0]), Head: float64(c.whole[head][0]), Exact: true}
+		m := report.Metric{Base: c.value(base), Head: c.value(head), Exact: true}
 		if m.Base > 0 || m.Head == 0 {
 			growth := 0.0
 			if m.Base > 0 {

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -134,6 +135,34 @@ func (b *Builder) Packages(ctx context.Context, patterns []string) ([]Package, e
 	}
 }
 
+// readers are packages by which a benchmark runs commands, which it may have built before, or reads Go
+// files.
+var readers = []string{"os/exec", "go/scanner"}
+
+// Readers are the packages among paths that may run or read other code of the repository than
+// what their test binary is built from, because they or their tests depend on one of [readers].
+func (b *Builder) Readers(ctx context.Context, paths []string) (map[string]bool, error) {
+	text, err := b.run(ctx, nil, append([]string{"list", "-e", "-test", "-json=ForTest,Deps", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var p struct { // ForTest is "" for the main package of a test, which always depends on os/exec
+			ForTest string
+			Deps    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if p.ForTest != "" && slices.ContainsFunc(readers, func(name string) bool { return slices.Contains(p.Deps, name) }) {
+			found[p.ForTest] = true
+		}
+	}
+}
+
 // Benchmarks are the names of the package's benchmarks.
 func (p *Package) Benchmarks() (list []string) {
 	for _, name := range p.Files {
@@ -151,8 +180,8 @@ var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 // so that the two sides do not differ by the folders that they stand in.
 func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, error) {
 	kept := ""
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.tree, p.Path, b.env, clock, fmt.Sprint(trim)}, "\x00"))))[:32]
-	if b.cache != "" && b.tree != "" {
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.tree, p.Path, b.env, clock}, "\x00"))))[:32]
+	if trim && b.cache != "" && b.tree != "" { // others have paths of a folder that will be gone
 		kept = filepath.Join(b.cache, key+".test")
 		now := time.Now()
 		if err := os.Chtimes(kept, now, now); err == nil {
