@@ -46,6 +46,7 @@ var (
 	functionRest    = gauge("function_rest_ratio", "The largest share of the last samples that a function without a series of its own can have had.")
 	windowWork      = counter("window_work_total", "Work done in all windows that are counted.", "unit")
 	probeSuccess    = gauge("probe_success", "1 if the target has answered with a profile, else 0.")
+	probeFailure    = gauge("probe_failure_info", "1 if the probe has failed, with a word for the reason; the log of the probe has the text.", "reason")
 	probeDuration   = gauge("probe_duration_seconds", "How long the probe took.")
 )
 
@@ -102,7 +103,7 @@ func (w *watched) page() (p page) {
 	if !w.good.IsZero() {
 		p.add(lastWindow, float64(w.good.UnixMilli())/1000)
 	}
-	if w.version+w.revision+w.golang != "" {
+	if w.built {
 		p.add(build, 1, w.version, w.revision, w.golang)
 	}
 	if w.counter == nil {
@@ -124,13 +125,14 @@ func (w *watched) page() (p page) {
 	return p
 }
 
-// probed is the page with how the probe went.
-func (p page) probed(ok bool, took time.Duration) page {
-	success := 0.0
-	if ok {
-		success = 1
-	}
+// probed is the page with how the probe went: failed is the reason, or "".
+func (p page) probed(failed string, took time.Duration) page {
+	success := 1.0
 	p = append(page{}, p...)
+	if failed != "" {
+		success = 0
+		p.add(probeFailure, 1, failed)
+	}
 	p.add(probeSuccess, success)
 	p.add(probeDuration, took.Seconds())
 	return p

@@ -22,12 +22,13 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
 
 // probe serves what a guard in each of many targets would export, as an exporter of Prometheus.
 func probe(ctx context.Context, args []string, std streams) (int, error) {
-	p := &prober{source: source{streams: std, stays: true}, judging: &judging{every: guardPeriod}}
+	p := &prober{source: source{streams: std, stays: true}, judging: &judging{every: guardPeriod}, said: lines{to: std.err}}
 	var files, sentences []string
 	f := newFlags("probe")
 	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
@@ -74,6 +75,7 @@ type prober struct {
 	slots   chan struct{}
 	results *prometheus.CounterVec
 	running prometheus.Gauge
+	said    lines
 
 	mu      sync.Mutex
 	targets map[string]*probeTarget
@@ -88,6 +90,7 @@ type probeTarget struct {
 	busy   chan struct{} // closed when the running probe is done; nil without one
 	ended  time.Time
 	answer page // of the last probe
+	failed string
 	known  *watched
 }
 
@@ -117,6 +120,10 @@ func (p *prober) unit(text string) error {
 // prepare checks the flags and compiles the budgets.
 func (p *prober) prepare(set budget.Set, concurrency int) error {
 	j := p.judging
+	set, err := p.withoutGrowth(set)
+	if err != nil {
+		return err
+	}
 	rules, err := set.Rules()
 	switch {
 	case err != nil:
@@ -146,11 +153,6 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 			return err
 		}
 	}
-	for i := range rules {
-		if rules[i].Test == judge.Grows {
-			fmt.Fprintf(p.source.err, "%s stays undecided: the probe has no baseline; ProfguardReleaseCostsMore in docs/alerts.yml compares releases\n", set[i])
-		}
-	}
 	p.source.streams.err = io.Discard // requests are silent
 	p.slots, p.targets = make(chan struct{}, concurrency), map[string]*probeTarget{}
 	p.results = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "profguard_probes_total", Help: "Probes by result."}, []string{"result"})
@@ -161,8 +163,37 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 	return nil
 }
 
+// withoutGrowth are the budgets that a probe can judge. A file of budgets may be that of a guard, which
+// has baselines.
+func (p *prober) withoutGrowth(set budget.Set) (kept budget.Set, err error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	for i := range rules {
+		if rules[i].Test == judge.Grows {
+			fmt.Fprintf(p.source.err, "%s: left out, without series: the probe has no baseline; ProfguardReleaseCostsMore in docs/alerts.yml compares releases\n", set[i])
+			continue
+		}
+		kept = append(kept, set[i])
+	}
+	if len(kept) == 0 {
+		return nil, errors.New("expected budgets that a probe can judge, found only such that grow: drop them, and say for instance -budget 'no function above 30%'")
+	}
+	return kept, nil
+}
+
 // maxProbed is the most budgets, for as many series as a guard has.
 const maxProbed = 100
+
+const welcome = `profguard probe, an exporter for Prometheus
+
+/probe?target=HOST:PORT   the series of a target, which is profiled for it
+/metrics                  those of the probe itself
+/-/healthy                200 while it serves
+
+docs/fleet.md has the configuration of Prometheus.
+`
 
 // serve answers until the context ends.
 func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
@@ -176,6 +207,7 @@ func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /probe", func(w http.ResponseWriter, r *http.Request) { p.probe(ctx, w, r) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(own, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, welcome) })
 	mux.HandleFunc("GET /-/healthy", func(http.ResponseWriter, *http.Request) {})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 	context.AfterFunc(ctx, func() {
@@ -199,7 +231,11 @@ func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Re
 	}
 	root, err := p.rootOf(r.URL.Query().Get("target"))
 	if err != nil {
-		refuse("refused", http.StatusForbidden, err)
+		status := http.StatusBadRequest
+		if _, ok := errors.AsType[notAllowed](err); ok {
+			status = http.StatusForbidden
+		}
+		refuse("refused", status, err)
 		return
 	}
 	left, err := p.timeLeft(r)
@@ -259,8 +295,17 @@ func (p *prober) rootOf(target string) (*url.URL, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s may not be probed: -allow says which targets may be", u.Host)
+	text = fmt.Sprintf("%s may not be probed: -allow says which targets may be", u.Host)
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && len(p.nets) > 0 {
+		text += fmt.Sprintf("; a network, such as %s, is compared with addresses, and names are not looked up: say -allow '%s:*', too", p.nets[0], u.Hostname())
+	}
+	return nil, notAllowed(text)
 }
+
+// notAllowed is why a target is not probed.
+type notAllowed string
+
+func (e notAllowed) Error() string { return string(e) }
 
 // timeLeft is how long an answer may take: as long as Prometheus waits, less what it takes to send.
 func (p *prober) timeLeft(r *http.Request) (time.Duration, error) {
@@ -324,10 +369,15 @@ func (p *prober) run(server context.Context, t *probeTarget, done chan struct{},
 	ctx, cancel := context.WithTimeout(server, left)
 	defer cancel()
 	var answer page
+	var err error
 	defer func() {
-		if recover() != nil { // of a profile that a decoder or a judge cannot bear
+		if r := recover(); r != nil { // of a profile that a decoder or a judge cannot bear
 			p.results.WithLabelValues("panic").Inc()
-			answer = page{}.probed(false, time.Since(began))
+			err = fmt.Errorf("panic: %v", r)
+			answer = page{}.probed("panic", time.Since(began))
+		}
+		if answer != nil && server.Err() == nil {
+			p.tell(t, err)
 		}
 		t.mu.Lock()
 		t.answer, t.ended, t.busy = answer, time.Now(), nil
@@ -342,13 +392,72 @@ func (p *prober) run(server context.Context, t *probeTarget, done chan struct{},
 	}
 	p.running.Inc()
 	defer p.running.Dec()
-	err := p.ask(ctx, t)
+	err = p.ask(ctx, t)
 	result := "ok"
 	if err != nil {
 		result = "failed"
 	}
 	p.results.WithLabelValues(result).Inc()
-	answer = t.known.page().probed(err == nil, time.Since(began))
+	answer = t.known.page().probed(reasonOf(err), time.Since(began))
+}
+
+// tell says in the log that a target has begun to fail, for another reason than before, or works again. Only
+// the running probe uses what is noted of it.
+func (p *prober) tell(t *probeTarget, err error) {
+	before, now := t.failed, reasonOf(err)
+	if t.failed = now; now == before {
+		return
+	}
+	if err != nil {
+		p.said.write(fmt.Sprintf("%s: the probe has failed (%s): %v", t.root.Host, now, err))
+	} else {
+		p.said.write(t.root.Host + ": the probe works again")
+	}
+}
+
+// reasonOf is a word for why a probe has failed, "" if it has not.
+func reasonOf(err error) string {
+	_, answered := errors.AsType[noProfile](err)
+	network, failed := errors.AsType[net.Error](err)
+	switch {
+	case err == nil:
+		return ""
+	case isBusy(err):
+		return "busy"
+	case answered:
+		return "answer"
+	case errors.Is(err, context.DeadlineExceeded) || failed && network.Timeout():
+		return "late"
+	case failed:
+		return "unreachable"
+	case strings.HasPrefix(err.Error(), "panic: "):
+		return "panic"
+	}
+	return "profile"
+}
+
+// lines is a log with at most so many lines in a minute.
+type lines struct {
+	mu    sync.Mutex
+	to    io.Writer
+	since time.Time
+	n     int
+}
+
+const linesPerMinute = 60
+
+func (l *lines) write(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.since) >= time.Minute {
+		if left := l.n - linesPerMinute; left > 0 {
+			fmt.Fprintf(l.to, "%d lines of targets that fail or work again were left out\n", left)
+		}
+		l.since, l.n = now, 0
+	}
+	if l.n++; l.n <= linesPerMinute {
+		fmt.Fprintln(l.to, pattern.Clipped(text, 600))
+	}
 }
 
 // ask asks a target and judges its answer. Only the running probe uses what is known of a target.

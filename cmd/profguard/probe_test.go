@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,6 +26,22 @@ import (
 // A prober that runs, and what it has said.
 type runningProbe struct {
 	url string
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+// Write implements [io.Writer].
+func (p *runningProbe) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(text)
+}
+
+// said is what it has written.
+func (p *runningProbe) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
 }
 
 // startProbe runs the command until the test ends.
@@ -41,17 +59,16 @@ func startProbe(t *testing.T, args ...string) *runningProbe {
 		}
 	})
 	t.Cleanup(func() { cancel(); ended.Wait() })
-	line := make([]byte, 1000)
-	n, err := said.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go io.Copy(io.Discard, said)
-	m := regexp.MustCompile(`listening on (\S+): `).FindSubmatch(line[:n])
-	if m == nil {
-		t.Fatalf("%s", line[:n])
-	}
-	return &runningProbe{"http://" + string(m[1])}
+	p := &runningProbe{}
+	go io.Copy(p, said)
+	waiting.Until(t, "the probe to listen", func() bool {
+		m := regexp.MustCompile(`listening on (\S+): `).FindStringSubmatch(p.said())
+		if m != nil {
+			p.url = "http://" + m[1]
+		}
+		return m != nil
+	})
+	return p
 }
 
 // get asks the probe.
@@ -159,6 +176,98 @@ func TestProbeCountsFunctions(t *testing.T) {
 	})
 }
 
+// A target that is profiled by others has the build that is known, or none: not one without a revision.
+func TestProbeOfABusyTarget(t *testing.T) {
+	server := working(t, true)
+	busy := atomic.Bool{}
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if busy.Load() && strings.HasSuffix(r.URL.Path, "/profile") {
+			http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
+			return
+		}
+		server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer target.Close()
+	busy.Store(true)
+	p := startProbe(t, "-budget", "each: no function above 99%", "-budget", "goroutines below 10000", "-allow", "127.0.0.0/8")
+	_, body := p.get(t, "/probe?target="+host(target))
+	if strings.Contains(body, "profguard_build_info{") || value(body, `profguard_probe_failure_info{reason="busy"}`) != 1 {
+		t.Errorf("the first probe, of a busy target:\n%s", body)
+	}
+	if want := host(target) + ": the probe has failed (busy): "; strings.Count(p.said(), want) != 1 {
+		t.Errorf("the log has %q, want one %q", p.said(), want)
+	}
+	busy.Store(false)
+	line := regexp.MustCompile(`profguard_build_info\{.*`)
+	var known string
+	waiting.Until(t, "the build to be known", func() bool {
+		_, body = p.get(t, "/probe?target="+host(target))
+		known = line.FindString(body)
+		return known != ""
+	})
+	if strings.Contains(known, `revision=""`) || strings.Contains(body, "profguard_probe_failure_info") {
+		t.Errorf("a target that answers:\n%s", body)
+	}
+	waiting.Until(t, "the log to have it", func() bool { return strings.Contains(p.said(), host(target)+": the probe works again\n") })
+	busy.Store(true)
+	waiting.Until(t, "a busy target", func() bool {
+		_, body = p.get(t, "/probe?target="+host(target))
+		return value(body, `profguard_windows_total{outcome="busy"}`) == 2
+	})
+	if now := line.FindString(body); now != known {
+		t.Errorf("the build of a busy target is %q, was %q", now, known)
+	}
+}
+
+// A target that cannot be reached has failed for that reason, which is logged once.
+func TestProbeTellsWhy(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	page := httptest.NewServer(http.NotFoundHandler())
+	defer page.Close()
+	p := startProbe(t, "-budget", "each: no function above 99%", "-budget", "growth: no function grows above 3 points", "-allow", "127.0.0.0/8")
+	for target, reason := range map[string]string{host(gone): "unreachable", host(page): "answer"} {
+		for range 2 {
+			if _, body := p.get(t, "/probe?target="+target); value(body, fmt.Sprintf("profguard_probe_failure_info{reason=%q}", reason)) != 1 {
+				t.Errorf("%s: want %s in\n%s", target, reason, body)
+			}
+			waiting.Until(t, "its answer to be too old", func() bool {
+				_, own := p.get(t, "/metrics")
+				_, _ = p.get(t, "/probe?target="+target)
+				return value(own, `profguard_probes_total{result="failed"}`) >= 2
+			})
+		}
+		if n := strings.Count(p.said(), target+": the probe has failed"); n != 1 {
+			t.Errorf("%d lines on %s in %s", n, target, p.said())
+		}
+	}
+	if _, body := p.get(t, "/probe?target="+host(gone)); strings.Contains(body, `budget="growth"`) {
+		t.Errorf("series of a budget on growth:\n%s", body)
+	}
+	if !strings.Contains(p.said(), "left out, without series: the probe has no baseline") {
+		t.Errorf("it says %s", p.said())
+	}
+}
+
+// At most 60 lines are logged in a minute.
+func TestLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		l := lines{to: &out}
+		for range 100 {
+			l.write("a\nb")
+		}
+		if n := strings.Count(out.String(), "\n"); n != linesPerMinute {
+			t.Errorf("%d lines", n)
+		}
+		time.Sleep(time.Minute)
+		l.write("c")
+		if !strings.HasSuffix(out.String(), "\n40 lines of targets that fail or work again were left out\nc\n") {
+			t.Errorf("%s", out.String())
+		}
+	})
+}
+
 // Who can reach the probe can make it ask only what is allowed.
 func TestProbeRefuses(t *testing.T) {
 	var asked atomic.Int32
@@ -168,10 +277,11 @@ func TestProbeRefuses(t *testing.T) {
 	defer redirects.Close()
 	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", host(redirects), "-allow", "*.shop:6060", "-allow", "10.0.0.0/8")
 	for target, want := range map[string]int{
-		host(secret): http.StatusForbidden, "": http.StatusForbidden, "a.shop:6060@" + host(secret): http.StatusForbidden,
-		"file:///etc/passwd": http.StatusForbidden, "http://user:word@a.shop:6060": http.StatusForbidden, "a.shop:6060%2f..%2f": http.StatusForbidden,
-		"11.0.0.1:6060": http.StatusForbidden, "[::ffff:11.0.0.1]:6060": http.StatusForbidden, strings.Repeat("a", 400) + ".shop:6060": http.StatusForbidden,
-		host(redirects): http.StatusOK,
+		host(secret): http.StatusForbidden, "": http.StatusBadRequest, "a.shop:6060@" + host(secret): http.StatusBadRequest,
+		"file:///etc/passwd": http.StatusBadRequest, "http://user:word@a.shop:6060": http.StatusBadRequest, "a.shop:6060%2f..%2f": http.StatusBadRequest,
+		"11.0.0.1:6060": http.StatusForbidden, "[::ffff:11.0.0.1]:6060": http.StatusForbidden, strings.Repeat("a", 400) + ".shop:6060": http.StatusBadRequest,
+		"localhost:6060": http.StatusForbidden,
+		host(redirects):  http.StatusOK,
 	} {
 		if status, body := p.get(t, "/probe?target="+strings.NewReplacer("%", "%25", "#", "%23", "&", "%26").Replace(target)); status != want {
 			t.Errorf("%q: %d %s, want %d", target, status, body, want)
@@ -179,6 +289,15 @@ func TestProbeRefuses(t *testing.T) {
 	}
 	if _, body := p.get(t, "/probe?target="+host(redirects)); value(body, "profguard_probe_success") != 0 {
 		t.Errorf("a redirection is an answer:\n%s", body)
+	}
+	if _, body := p.get(t, "/probe?target=localhost:6060"); !strings.Contains(body, "a network, such as 10.0.0.0/8, is compared with addresses, and names are not looked up: say -allow 'localhost:*'") {
+		t.Errorf("a name beside a network: %s", body)
+	}
+	if _, body := p.get(t, "/probe?target=11.0.0.1:6060"); strings.Contains(body, "network") {
+		t.Errorf("an address: %s", body)
+	}
+	if status, body := p.get(t, "/"); status != http.StatusOK || !strings.Contains(body, "/probe?target=HOST:PORT") {
+		t.Errorf("its first page: %d %s", status, body)
 	}
 	if n := asked.Load(); n > 0 {
 		t.Errorf("%d requests to what is not allowed", n)
@@ -265,6 +384,7 @@ func TestProbeFlags(t *testing.T) {
 		"-allow 10.0.0.0/8":                                          "no budgets",
 		"-budget each_of":                                            "budget",
 		"-budget goroutines&below&5":                                 "expected -allow",
+		"-budget no&function&grows&above&3&points -allow *":          "expected budgets that a probe can judge",
 		"-budget goroutines&below&5 -allow http://x/":                "expected a pattern of HOST:PORT",
 		"-budget goroutines&below&5 -allow * -seconds 20 -every 10s": "-every: expected the scrape_interval",
 		"-budget goroutines&below&5 -allow * -unit a{":               "expected the name of a counter",
@@ -291,7 +411,7 @@ func TestProbeExportsAsAGuard(t *testing.T) {
 	}
 	for _, m := range []exported{
 		budgetState, budgetValue, budgetLow, budgetHigh, budgetLimit, budgetOffender, verdicts, samplesTotal, hitsTotal,
-		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowWork, probeSuccess, probeDuration,
+		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowWork, probeSuccess, probeFailure, probeDuration,
 	} {
 		d := regexp.MustCompile(`fqName: "(.*?)", help: "(.*?)", .*variableLabels: \{(.*?)\}`).FindStringSubmatch(m.desc.String())
 		labels := "none"

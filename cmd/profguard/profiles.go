@@ -162,6 +162,11 @@ func addressedKind(arg string) string {
 // ofGuard is an example of the address of a guard's profile.
 const ofGuard = "http://localhost:6060/debug/profguard/profile"
 
+// noProfile is an answer of a service that is no profile.
+type noProfile string
+
+func (e noProfile) Error() string { return string(e) }
+
 func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	u, err := address(arg, s.seconds)
 	if err != nil {
@@ -190,11 +195,11 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 		case bytes.Contains(said, []byte("already in use")):
 			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as " + ofGuard
 		}
-		return nil, fmt.Errorf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy)
+		return nil, noProfile(fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy))
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		resp.Body.Close()
-		return nil, errors.New("answered with a page: give the address of a profile, such as that of a guard, " + ofGuard)
+		return nil, noProfile("answered with a page: give the address of a profile, such as that of a guard, " + ofGuard)
 	}
 	return resp.Body, nil
 }

@@ -27,6 +27,7 @@ type watched struct {
 	counter  *functions.Counter // nil if functions are not counted
 	windows  map[string]int64   // by outcome
 	good     time.Time
+	built    bool // the build is known
 	version  string
 	revision string
 	golang   string
@@ -174,16 +175,23 @@ func (w *watched) judge(ctx context.Context, kind string, t *decode.Table, at ti
 	return next.Table(ctx, t, at, facts)
 }
 
-// learn notes which build the process is of.
+// learn notes which build the process is of. Without the profile, which has the revision, that is the one
+// which is known, if one is: half of the labels would be a build that nobody runs.
 func (w *watched) learn(cpu *input, a *answer) {
+	if a.failed == nil {
+		w.started, _ = a.after.value(startTime)
+	}
+	if cpu != nil && cpu.table == nil {
+		return
+	}
 	if a.failed == nil {
 		w.version, w.golang = a.after.label(buildInfo, "version"), a.after.label(goInfo, "version")
 		w.revision = a.after.label(buildInfo, "checksum")
-		w.started, _ = a.after.value(startTime)
 	}
-	if cpu != nil && cpu.table != nil {
+	if cpu != nil {
 		w.revision = cmp.Or(cpu.table.Build(), w.revision)
 	}
+	w.built = w.version+w.revision+w.golang != ""
 }
 
 // add adds a finding on a window to a budget.
