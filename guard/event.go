@@ -146,7 +146,7 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 		}
 		add("", "dump", place)
 		if dir != "" && r.Budget.Rule == budget.RuleGrows && e.Name == EventFiring { // other lines stay short
-			add("", "diff", fmt.Sprintf("go tool pprof -diff_base %[1]s.before.cpu.pb.gz %[1]s.cpu.pb.gz", place))
+			add("", "diff", fmt.Sprintf("go tool pprof -normalize -diff_base %[1]s.before.cpu.pb.gz %[1]s.cpu.pb.gz", place))
 		}
 		if e.DumpURL != "" {
 			add("profguard.dump.url", "url", e.DumpURL)

@@ -38,7 +38,7 @@ func listsOf(r *outcome) []list {
 	var open []release.Function
 	undecided := len(more) == 0 && r.overall() == budget.Inconclusive
 	for _, f := range c.Functions {
-		if undecided && f.Status == release.Undecided && len(open) < mostOpen {
+		if undecided && f.Status == release.Undecided && f.Points.Value >= 0 && len(open) < mostOpen {
 			open = append(open, f)
 		}
 	}

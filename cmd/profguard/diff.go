@@ -277,10 +277,14 @@ func whyFunctions(c *release.Comparison, verdict evidence.Verdict) string {
 	if verdict == evidence.Pass {
 		return "no function has"
 	}
-	for _, f := range c.Functions {
-		if f.Status == release.Undecided {
-			return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), f.Name, f.PointsText(), f.At(), cmp.Or(c.Machine, "more samples will tell"))
+	var likeliest *release.Function
+	for i := range c.Functions {
+		if f := &c.Functions[i]; f.Status == release.Undecided && (likeliest == nil || f.Points.Low > likeliest.Points.Low) {
+			likeliest = f
 		}
 	}
-	return "too few samples to tell"
+	if likeliest == nil {
+		return "too few samples to tell"
+	}
+	return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), likeliest.Name, likeliest.PointsText(), likeliest.At(), cmp.Or(c.Machine, "more samples will tell"))
 }

@@ -111,6 +111,9 @@ type Others struct {
 // A Reason says why a finding has its verdict: one of the types below. Package words has the words.
 type Reason any
 
+// First reports whether that is no fault: there is no other build yet.
+func (n NoRelease) First() bool { return n.Why == release.FirstBuild }
+
 // Reasons why nothing was judged. A Why is "" where the cause is not known.
 type (
 	Failed              struct{ Err error }                  // the profile could not be judged at all

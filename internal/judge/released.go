@@ -125,7 +125,7 @@ func (r released) findingOf(c *release.Comparison) Finding {
 				f.Offenders = append(f.Offenders, offenderOf(x, c))
 			}
 		}
-		if x.Status != release.Moved && (worst == nil || !worst.Named && (x.Named || x.Points.High > worst.Points.High)) {
+		if x.Status != release.Moved && (worst == nil || !worst.Named && (x.Named || x.Points.Low > worst.Points.Low)) {
 			worst = x
 		}
 	}
@@ -143,7 +143,8 @@ const mostGrowth = 1e15
 // mostOffenders is how many functions are named.
 const mostOffenders = 5
 
-// offenderOf is a function that has grown. Its share is of the samples.
+// offenderOf is a function that has grown. Its share is of the samples, and has no bounds: those of the finding
+// are in points.
 func offenderOf(f *release.Function, c *release.Comparison) Offender {
 	share := 0.0
 	if c.Now.Samples > 0 {
@@ -152,7 +153,7 @@ func offenderOf(f *release.Function, c *release.Comparison) Offender {
 	frame := func(of release.Frame) Frame {
 		return Frame{Function: of.Function, File: of.File, Line: of.Line, Share: share, Amount: share * c.Now.CPU, Own: of.Own}
 	}
-	o := Offender{Frame: frame(f.Line), Low: f.Points.Low, High: f.Points.High, Blame: frame(f.Blame)}
+	o := Offender{Frame: frame(f.Line), Blame: frame(f.Blame)}
 	o.Function = cmp.Or(f.Name, o.Function)
 	return o
 }

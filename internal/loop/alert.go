@@ -120,6 +120,9 @@ func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
 	if r.Verdict == budget.Pass && !f.Above() || none && v.Of.Default { // which is not misspelt
 		f.Kept, f.Measured = f.End, true
 	}
+	if nothing, is := v.Finding.Reason.(judge.NoRelease); is && nothing.First() { // which is no lack of data
+		f.Measured = true
+	}
 	if _, learning := v.Finding.Reason.(judge.Learning); learning && r.Verdict == budget.Inconclusive {
 		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns
 	}

@@ -80,6 +80,9 @@ func TestEndedStacks(t *testing.T) {
 			if tt.want == "" && len(more)+len(less)+len(moved) > 0 || tt.want != "" && (len(more) == 0 || more[0].Name != "regexp.MustCompile" && more[0].Name != tt.want) {
 				t.Errorf("%s, per %q: %s", name, per, c.Balance())
 			}
+			if tt.want != "" && len(more) > 0 && more[0].Blame.Line == 0 {
+				t.Errorf("%s, per %q: no line of %+v", name, per, more[0])
+			}
 		}
 	}
 }

@@ -357,7 +357,7 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 	case k.unread != nil:
 		return nil, "no reference of an earlier build could be read: " + k.unread.Error()
 	default:
-		return nil, "this is the first build here; it becomes the reference"
+		return nil, release.FirstBuild
 	}
 	n := float64(k.sum.Samples())
 	if windows := k.sum.Windows(); windows < leastWindows || n < leastSamples {

@@ -34,7 +34,7 @@ const (
 	// These bound the table, so that this build and the one before take at most a megabyte together: see
 	// TestKeeperBounded. Windows of real services had 250 to 2,800 different stacks, and far fewer without lines.
 	mostStacks, mostLocations, mostFrames = 2500, 2500, 100_000
-	// rare is up to how many samples a stack is rare: the lines of such a stack are given up first.
+	// rare is up to how many samples a stack is rare: the lines of such a stack are given up before others.
 	rare = 2
 	// spreadShare is the share of a function from which its spread is kept.
 	spreadShare = 0.002
@@ -83,40 +83,38 @@ func (s *Sum) charge(ctx context.Context, t *decode.Table) (hits map[string]floa
 }
 
 const (
-	// endedLevel is the level from which stacks end in functions that they are charged to.
-	endedLevel = 3
-	mostLevel  = endedLevel + len(depths)
+	// From endedLevel on, stacks end in functions that they are charged to, and from linelessLevel on they have no
+	// lines.
+	endedLevel, linelessLevel = 1, 2
+
+	mostLevel = linelessLevel + len(depths)
 )
 
-// depths are how many locations of a stack are kept, from the root, at the levels after endedLevel.
+// depths are how many locations of a stack are kept, from the root, at the levels after linelessLevel.
 var depths = [...]int{40, 20, 10, 5, 3, 1}
 
-// less is a table as it is kept at the present level: rare stacks lose their lines, then all do, then stacks lose
-// what they call below the functions that they are charged to, and in the end these, too.
+// less is a table as it is kept at the present level: stacks lose what they call below the functions that they are
+// charged to, then their lines, and in the end these functions, too.
 func (s *Sum) less(ctx context.Context, t *decode.Table) (*decode.Table, error) {
-	switch s.level {
-	case 0:
-		return t, nil
-	case 1:
-		return t.WithoutLines(rare), nil
-	}
-	t = t.WithoutLines(math.MaxInt64)
-	if s.level == 2 {
+	if s.level < endedLevel {
 		return t, nil
 	}
 	t, err := release.Ended(ctx, &release.Side{Table: t, Module: s.Module, Modules: s.Modules})
-	if err == nil && s.level > endedLevel {
-		t = t.Shallow(s.depth())
+	if err == nil && s.level >= linelessLevel {
+		t = t.WithoutLines(math.MaxInt64)
+	}
+	if d := s.depth(); err == nil && d > 0 {
+		t = t.Shallow(d)
 	}
 	return t, err
 }
 
 // depth is how many locations of a stack are kept, 0 for all.
 func (s *Sum) depth() int {
-	if s.level <= endedLevel {
+	if s.level <= linelessLevel {
 		return 0
 	}
-	return depths[s.level-endedLevel-1]
+	return depths[s.level-linelessLevel-1]
 }
 
 // merger is one for the names of this sum.
@@ -149,22 +147,23 @@ func (s *Sum) add(ctx context.Context, t *decode.Table) error {
 	return err
 }
 
-// small makes a table smaller if it is too large, by what becomes the level.
+// small makes a table smaller if it is too large, by what becomes the level. Before all stacks lose their lines, only
+// rare ones do: what comes has lines again.
 func (s *Sum) small(ctx context.Context, t *decode.Table) (*decode.Table, error) {
-	for isLarge(t) && s.level < mostLevel {
-		s.level++
-		m := s.merger()
-		less, err := s.less(ctx, t)
-		if err != nil {
-			return nil, err
+	for rarely := false; isLarge(t) && s.level < mostLevel; {
+		less := t.WithoutLines(rare)
+		if rarely = s.level == endedLevel && !rarely; !rarely {
+			s.level++
+			var err error
+			if less, err = s.less(ctx, t); err != nil {
+				return nil, err
+			}
 		}
+		m := s.merger()
 		if err := m.Add(less); err != nil {
 			return nil, err
 		}
 		t = m.Table()
-		if s.level == 1 && !isLarge(t) {
-			s.level = 0 // what comes has lines again
-		}
 	}
 	return t, nil
 }
@@ -194,7 +193,7 @@ func levelOf(s *release.Side) int {
 		return endedLevel
 	}
 	level := mostLevel
-	for level > endedLevel+1 && depths[level-endedLevel-1] < s.Depth {
+	for level > linelessLevel+1 && depths[level-linelessLevel-1] < s.Depth {
 		level--
 	}
 	return level

@@ -122,11 +122,11 @@ func (c *Comparison) Headline() string {
 		samples = fmt.Sprintf("after %s and %s", unit.Plural(int64(c.Now.Samples), "sample"), unit.Plural(int64(c.Now.Work), c.Per))
 	}
 	verb := "costs"
+	if c.Process.Low <= 0 && c.Process.High >= 0 {
+		verb = "may cost"
+	}
 	if c.Machine != "" {
 		samples += "; " + c.Machine
-		if c.Process.Low <= 0 && c.Process.High >= 0 {
-			verb = "may cost"
-		}
 	}
 	return fmt.Sprintf("%s %s %s CPU per %s than %s (%s), %s", c.Now.Build, verb, amountOf(c.Process.Value), c.Per, c.Before.Build, c.Process.Percent(), samples)
 }

@@ -21,6 +21,9 @@ type Options struct {
 	Except []string
 }
 
+// FirstBuild says why nothing is compared where there is no other build.
+const FirstBuild = "this is the first build here; it becomes the reference"
+
 // DefaultLimit is the growth of a function that matters where nobody says.
 const DefaultLimit = 0.03
 
