@@ -179,7 +179,7 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		return err
 	}
 	m.base.dir = filepath.Join(tree, inside)
-	if m.head.builder, err = m.builder(ctx, "head", m.head.dir, "", ""); err != nil {
+	if m.head.builder, err = m.builder(ctx, "head", binary.Place{Dir: m.head.dir}); err != nil {
 		if errors.Is(err, binary.ErrNoModule) {
 			return m.noModule(ctx)
 		}
@@ -198,7 +198,7 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		{filepath.ToSlash(m.repo.Root()) + "/", ""},
 		{filepath.ToSlash(tree) + "/", ""},
 	}
-	m.base.builder, err = m.builder(ctx, "before", m.base.dir, binary.Cache(), from.Tree+inside)
+	m.base.builder, err = m.builder(ctx, "before", binary.Place{Dir: m.base.dir, Copy: tree, Cache: binary.Cache(), Tree: from.Tree + inside})
 	switch {
 	case errors.Is(err, binary.ErrNoModule), errors.Is(err, os.ErrNotExist):
 		m.note("the base has no module in this folder, so nothing can be compared")
@@ -214,15 +214,15 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	return nil
 }
 
-func (m *comparison) builder(ctx context.Context, name, dir, cache, tree string) (*binary.Builder, error) {
-	if _, err := os.Stat(dir); err != nil {
+func (m *comparison) builder(ctx context.Context, name string, at binary.Place) (*binary.Builder, error) {
+	if _, err := os.Stat(at.Dir); err != nil {
 		return nil, err
 	}
-	out := filepath.Join(m.temp, name+"-bin")
-	if err := os.Mkdir(out, 0o700); err != nil {
+	at.Root, at.Out = m.repo.Root(), filepath.Join(m.temp, name+"-bin")
+	if err := os.Mkdir(at.Out, 0o700); err != nil {
 		return nil, err
 	}
-	return binary.New(ctx, dir, out, cache, tree)
+	return binary.New(ctx, at)
 }
 
 func (m *comparison) noModule(ctx context.Context) error {
@@ -310,7 +310,7 @@ func (m *comparison) buildBoth(ctx context.Context, p *pkg) (errs [2]error) {
 	var built sync.WaitGroup
 	for i, s := range []*side{&m.base, &m.head} {
 		built.Go(func() {
-			p.bins[i].Dir = p.from[i].Dir
+			p.bins[i].Dir, p.bins[i].Env = p.from[i].Dir, s.builder.Env()
 			p.bins[i].Path, errs[i] = s.builder.Build(ctx, p.from[i], p.trim)
 		})
 	}

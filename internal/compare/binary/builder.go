@@ -26,13 +26,21 @@ type Builder struct {
 	Module    string // the path of the main module
 	ModuleDir string
 
-	dir     string // where go runs
-	out     string // where binaries are written
+	at      Place
 	goroot  string // a link to the toolchain
 	overlay string
-	env     string // all that go env says and that may change a binary
-	cache   string // where binaries are kept, "" for nowhere
-	tree    string // the hash of all files, where binaries are kept
+	env     string   // all that go env says and that may change a binary
+	environ []string // beside that of the process
+}
+
+// A Place is where a side is, and what a builder may write to. Only Dir and Out are required.
+type Place struct {
+	Dir   string // where go runs
+	Out   string // an empty folder for all that is written
+	Cache string // where binaries are kept, "" for nowhere
+	Tree  string // the hash of all files, where binaries are kept
+	Root  string // of the repository
+	Copy  string // where its files are on this side, if elsewhere
 }
 
 // A Package is one with benchmarks.
@@ -46,10 +54,9 @@ type Package struct {
 // ErrNoModule says that no module is around the folder.
 var ErrNoModule = errors.New("no go.mod")
 
-// New returns a builder that runs go in dir, and writes into the folder out, which exists.
-// Binaries of a tree that cannot change are kept in the folder cache.
-func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
-	b := &Builder{dir: dir, out: out, cache: cache, tree: tree}
+// New returns a builder of a side. Nothing is written into the repository.
+func New(ctx context.Context, at Place) (*Builder, error) {
+	b := &Builder{at: at, environ: []string{"PWD=" + at.Dir, "GOTMPDIR=" + at.Out}}
 	text, err := b.run(ctx, nil, "env", "-json")
 	if err != nil {
 		return nil, err
@@ -58,16 +65,23 @@ func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
 	if err := json.Unmarshal(text, &env); err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	if mod := env["GOMOD"]; (mod == "" || mod == os.DevNull) && env["GOWORK"] == "" {
+	mod, work, flags := env["GOMOD"], env["GOWORK"], env["GOFLAGS"]
+	if work == "off" {
+		work = ""
+	}
+	if (mod == "" || mod == os.DevNull) && work == "" {
 		return nil, ErrNoModule
 	}
-	if strings.Contains(env["GOFLAGS"], "-overlay") {
+	if strings.Contains(flags, "-overlay") {
 		return nil, errors.New("expected GOFLAGS without -overlay: compare adds a clock of CPU time to package testing by an overlay of its own")
 	}
-	if usesOthers(env["GOMOD"], env["GOWORK"]) {
-		b.cache = ""
+	if usesOthers(mod, work) {
+		b.at.Cache = ""
 	}
-	for _, name := range []string{"GOGCCFLAGS", "GOMOD", "GOWORK"} { // they have temporary folders
+	if err := b.private(ctx, mod, work, flags); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"GOGCCFLAGS", "GOMOD", "GOTMPDIR", "GOWORK"} { // they have temporary folders
 		delete(env, name)
 	}
 	kept, err := json.Marshal(env)
@@ -76,11 +90,11 @@ func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
 	}
 	b.Go, b.env = env["GOVERSION"], string(kept)
 	// The module cache holds the toolchains that go.mod asks for, and go refuses overlays in it.
-	b.goroot = filepath.Join(out, "goroot")
+	b.goroot = filepath.Join(at.Out, "goroot")
 	if err := os.Symlink(env["GOROOT"], b.goroot); err != nil {
 		return nil, err
 	}
-	b.overlay, err = overlay(b.goroot, out)
+	b.overlay, err = overlay(b.goroot, at.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +102,9 @@ func New(ctx context.Context, dir, out, cache, tree string) (*Builder, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) { // a workspace has several
-		path, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if inside := at == dir || strings.HasPrefix(dir, at+string(filepath.Separator)); b.Module == "" || inside && len(at) > len(b.ModuleDir) {
-			b.Module, b.ModuleDir = path, at
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if inside := dir == at.Dir || strings.HasPrefix(at.Dir, dir+string(filepath.Separator)); b.Module == "" || inside && len(dir) > len(b.ModuleDir) {
+			b.Module, b.ModuleDir = path, dir
 		}
 	}
 	return b, nil
@@ -180,15 +194,15 @@ var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 // so that the two sides do not differ by the folders that they stand in.
 func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, error) {
 	kept := ""
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.tree, p.Path, b.env, clock}, "\x00"))))[:32]
-	if trim && b.cache != "" && b.tree != "" { // others have paths of a folder that will be gone
-		kept = filepath.Join(b.cache, key+".test")
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.at.Tree, p.Path, b.env, clock}, "\x00"))))[:32]
+	if trim && b.at.Cache != "" && b.at.Tree != "" { // others have paths of a folder that will be gone
+		kept = filepath.Join(b.at.Cache, key+".test")
 		now := time.Now()
 		if err := os.Chtimes(kept, now, now); err == nil {
 			return kept, nil
 		}
 	}
-	path := filepath.Join(b.out, key+".test")
+	path := filepath.Join(b.at.Out, key+".test")
 	args := []string{"test", "-c", "-vet=off", "-buildvcs=false", "-overlay", b.overlay, "-o", path}
 	if trim {
 		args = append(args, "-trimpath")
@@ -254,11 +268,11 @@ func (b *Builder) run(ctx context.Context, env []string, args ...string) ([]byte
 		name = filepath.Join(b.goroot, "bin", "go")
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = b.dir
+	cmd.Dir = b.at.Dir
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.Env = append(append(os.Environ(), "PWD="+b.dir), env...)
-	cmd.WaitDelay = time.Second
+	cmd.Env = slices.Concat(os.Environ(), b.environ, env)
+	cmd.WaitDelay = 10 * time.Second                                      // for what it has started; its files are in a folder that is removed
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its compilers
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

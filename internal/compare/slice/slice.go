@@ -18,7 +18,10 @@ import (
 )
 
 // A Binary is a test binary, and the folder of its package, where it runs.
-type Binary struct{ Path, Dir string }
+type Binary struct {
+	Path, Dir string
+	Env       []string // beside that of this process
+}
 
 // A State is how a run of a benchmark ended.
 type State string
@@ -64,7 +67,7 @@ func (b Binary) Run(ctx context.Context, temp string, flags ...string) (Result, 
 	}
 	cmd := exec.CommandContext(ctx, b.Path, args...)
 	cmd.Dir = b.Dir
-	cmd.Env = append(os.Environ(), "PWD="+b.Dir, binary.RecordEnv+"="+temp)
+	cmd.Env = append(append(os.Environ(), b.Env...), "PWD="+b.Dir, binary.RecordEnv+"="+temp)
 	var out tail
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second // where somebody else holds its output
