@@ -51,12 +51,15 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled) *report.Why {
 		}
 	}
 	slices.SortFunc(list, func(a, b *change) int {
+		if m.isOurs(a.file) != m.isOurs(b.file) { // such as the runtime's, of goroutines
+			return map[bool]int{true: -1, false: +1}[m.isOurs(a.file)]
+		}
 		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.function, b.function))
 	})
 	why := &report.Why{}
 	for _, c := range list[:min(len(list), mostRows)] {
 		file := m.inRepository(c.file)
-		if why.File == "" && c.bytes > 0 {
+		if why.File == "" && m.isOurs(c.file) && (c.bytes > 0 || c.count > 0) {
 			why.File, why.Line = file, c.line
 		}
 		why.Rows = append(why.Rows, report.Row{Function: c.function, Text: fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d",

@@ -60,7 +60,8 @@ type comparison struct {
 	report *report.Report
 	bins   []*pkg
 	begin  time.Time
-	roots  []root // where files of the module are
+	roots  []root         // where files of the module are
+	names  map[string]int // of kept profiles
 }
 
 // A root is the beginning of the paths of files, as profiles have it, and that below the repository.
@@ -98,7 +99,7 @@ func Run(ctx context.Context, c Config) (*report.Report, error) {
 		return nil, err
 	}
 	r := &report.Report{System: report.System{OS: runtime.GOOS, Arch: runtime.GOARCH, Procs: runtime.GOMAXPROCS(0)}}
-	m := &comparison{Config: c, temp: temp, report: r, begin: begin}
+	m := &comparison{Config: c, temp: temp, report: r, begin: begin, names: map[string]int{}}
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, b.Sentence)
 	}
@@ -129,6 +130,7 @@ func (m *comparison) run(ctx context.Context) error {
 	}
 	m.explain(ctx, trials)
 	slices.SortStableFunc(m.report.Benchmarks, func(a, b report.Benchmark) int { return cmp.Compare(a.Package, b.Package) })
+	m.report.Shorten()
 	return nil
 }
 

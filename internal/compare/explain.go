@@ -44,6 +44,15 @@ type window struct {
 	cpu, elapsed time.Duration
 }
 
+// sampled is the part of the clock's CPU time that the profiles have: children are not in them.
+func (p *profiled) sampled() float64 {
+	clock := time.Duration(0)
+	for _, w := range p.parts {
+		clock += w.cpu
+	}
+	return float64(p.table.Count()*p.table.Period) / max(float64(clock), 1)
+}
+
 // explain profiles both sides of the benchmarks that fail, and says which functions cost more.
 func (m *comparison) explain(ctx context.Context, list []*trial) {
 	broken := slices.DeleteFunc(slices.Clone(list), func(t *trial) bool { return t.failure != nil || !t.breaks() })
@@ -189,7 +198,10 @@ func (m *comparison) keep(t *trial, sides [2]*profiled, kind string) error {
 			return c
 		}
 		return '-'
-	}, strings.TrimPrefix(t.pkg.path[strings.LastIndexByte(t.pkg.path, '/')+1:]+"."+t.name, "-"))
+	}, strings.TrimPrefix(t.pkg.path, m.head.builder.Module+"/")+"."+t.name)
+	if m.names[name]++; m.names[name] > 1 { // a/b and a-b have the same
+		name += "." + strconv.Itoa(m.names[name])
+	}
 	for i, s := range sides {
 		s.path = filepath.Join(dir, fmt.Sprintf("%s.%s.%s.pb.gz", name, [...]string{"base", "head"}[i], kind))
 		if err := os.WriteFile(s.path, decode.Source{Made: s.table}.Bytes(), 0o600); err != nil {
@@ -212,6 +224,9 @@ func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled
 		}
 	}
 	growth := t.cpu.all.Value()
+	if part := 1 - sides[head].sampled(); part > 0.5 {
+		return &report.Why{Note: fmt.Sprintf("%.0f%% of the CPU time is in child processes, which have no profile", 100*part)}, nil
+	}
 	result, err := release.Compare(ctx, compared[base], compared[head], release.Options{Per: unitOfWork, Limit: growth / 4})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,9 @@ func TestRunTwice(t *testing.T) {
 
 // A benchmark may run or read code that its binary does not have.
 func TestRunReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures for a minute")
+	}
 	dir := changed(t, `
 -- go.mod --
 module example.com/shop
@@ -186,6 +190,9 @@ func Sum(n int) (sum int) {
 
 // What goroutines compute after a benchmark has returned counts, and idle ones cost nothing.
 func TestRunGoroutines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures for a minute")
+	}
 	benchmark := func(name, handle string) string {
 		return "-- " + name + "/x_test.go --\npackage " + name + `
 
@@ -233,5 +240,198 @@ func BenchmarkHandle(b *testing.B) {
 		if b := found[name+".Handle"]; b.Verdict != want.verdict || !strings.HasPrefix(b.Reason, want.reason) {
 			t.Errorf("%s: expected %s, %q, found %s, %q", name, want.verdict, want.reason, b.Verdict, b.Reason)
 		}
+	}
+}
+
+// Go writes sums beside go.work, and with -mod=mod beside go.mod. It gets copies, also of a workspace
+// that the user names, whose modules at the base are the base's.
+func TestRunWorkspace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures for a minute")
+	}
+	text, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := strings.Cut(string(text), "github.com/google/go-cmp ")
+	version, _, _ = strings.Cut(version, "\n")
+	files := `
+-- app/go.mod --
+module example.com/app
+
+go 1.26
+
+require github.com/google/go-cmp ` + version + `
+-- app/app_test.go --
+package app
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/lib"
+)
+
+func BenchmarkSum(b *testing.B) {
+	for b.Loop() {
+		cmp.Equal(lib.Sum(10_000), 1)
+	}
+}
+-- lib/go.mod --
+module example.com/lib
+
+go 1.26
+-- lib/lib.go --
+package lib
+
+//go:noinline
+func Sum(n int) (sum int) {
+	for i := range n {
+		sum += i ^ sum<<1
+	}
+	return sum
+}
+`
+	const work = "-- go.work --\ngo 1.26\n\nuse ./app\n\nuse ./lib\n"
+	const changes = "-- lib/lib.go --\npackage lib\n\n//go:noinline\nfunc Sum(n int) (sum int) {\n\tfor i := range 3 * n {\n\t\tsum += i ^ sum<<1\n\t}\n\treturn sum\n}\n"
+	replaced := strings.Replace(files, "\nrequire ", "\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ../lib\n\nrequire ", 1)
+	t.Setenv("GOSUMDB", "off")
+	t.Setenv("GOPROXY", "off")
+	for name, c := range map[string]struct{ files, env, value string }{
+		"go.work":    {work + files, "GOWORK", ""},
+		"GOWORK":     {work + files, "GOWORK", "go.work"},
+		"-mod=mod":   {replaced, "GOFLAGS", "-mod=mod"},
+		"not in git": {files, "GOWORK", "untracked.work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := changed(t, c.files, changes)
+			if c.value == "untracked.work" {
+				writeFile(t, filepath.Join(dir, c.value), []byte(strings.TrimPrefix(work, "-- go.work --\n")))
+			}
+			before := content(t, dir)
+			if strings.HasSuffix(c.value, ".work") {
+				c.value = filepath.Join(dir, c.value)
+			}
+			t.Setenv(c.env, c.value)
+			_, found := compared(t, quick(t, filepath.Join(dir, "app"), "."))
+			if b := found["app.Sum"]; b.Verdict != report.Broken || b.Reason != "CPU time above 60%" {
+				t.Errorf("found %s, %q", b.Verdict, b.Reason)
+			}
+			after := content(t, dir)
+			for path := range after {
+				if before[path] != after[path] {
+					t.Errorf("%s is new or changed", path)
+				}
+			}
+		})
+	}
+}
+
+// What go builds is in the folder that is removed, also if it is interrupted.
+func TestRunInterruptedBuild(t *testing.T) {
+	c := quick(t, committed(t), "./bn")
+	temp := os.Getenv("TMPDIR")
+	t.Setenv("GOCACHE", t.TempDir()) // so that there is much to build
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.Progress = func(p Progress) {
+		if strings.HasPrefix(p.Doing, "building") {
+			go func() {
+				for building := []string(nil); len(building) == 0 && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+					building, _ = filepath.Glob(filepath.Join(temp, "profguard-compare-*", "*", "go-build*"))
+				}
+				cancel()
+			}()
+		}
+	}
+	if r, err := Run(ctx, c); err != nil || !r.Stopped {
+		t.Errorf("found %+v, %v", r, err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v was left behind, %v", left, err)
+	}
+}
+
+// Functions are named by their profiles, so not for what children compute; and lines to look at are
+// those of the repository. Packages that end in the same element do not share a title or a profile.
+func TestRunWhy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures for a minute")
+	}
+	spawn := func(name, body string) string {
+		return "-- " + name + "/parser/parser.go --\npackage parser\n\nvar sink []byte\n\nfunc spawn(done chan int) {\n" + body + "\tdone <- 1\n}\n"
+	}
+	const test = `package parser
+
+import "testing"
+
+func BenchmarkSpawn(b *testing.B) {
+	done := make(chan int, 1)
+	for b.Loop() {
+		spawn(done)
+		<-done
+	}
+}
+`
+	const more = "\tfor range 4 {\n\t\tstep := make(chan int)\n\t\tgo func() { step <- 1 }()\n\t\t<-step\n\t}\n"
+	const runs = `package runs
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+var sink int
+
+func TestMain(m *testing.M) {
+	if os.Getenv("SHOP_CHILD") == "" {
+		os.Exit(m.Run())
+	}
+	for i := range steps {
+		sink += i ^ sink<<1
+	}
+}
+
+func BenchmarkChild(b *testing.B) {
+	for b.Loop() {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "SHOP_CHILD=1")
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+`
+	dir := changed(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n"+
+		spawn("a", "")+"-- a/parser/parser_test.go --\n"+test+spawn("b", "")+"-- b/parser/parser_test.go --\n"+test+
+		"-- runs/runs_test.go --\n"+runs+"-- runs/steps.go --\npackage runs\n\nconst steps = 10_000_000\n",
+		spawn("a", more)+spawn("b", more)+"-- runs/steps.go --\npackage runs\n\nconst steps = 100_000_000\n")
+	_, found := compared(t, quick(t, dir, "./..."))
+	if b := found["runs.Child"]; b.Verdict != report.Broken || b.Why == nil || len(b.Why.Rows) > 0 || !strings.HasSuffix(b.Why.Note, "% of the CPU time is in child processes, which have no profile") {
+		t.Errorf("found %s, %+v", b.Verdict, b.Why)
+	}
+	commands := map[string]bool{}
+	for _, title := range []string{"a/parser.Spawn", "b/parser.Spawn"} {
+		b := found[title]
+		if b.Verdict != report.Broken || b.Why == nil || b.Why.File != "" && !strings.HasPrefix(b.Why.File, title[:len("a/parser/")-1]+"/") {
+			t.Errorf("%s: found %s, %+v", title, b.Verdict, b.Why)
+			continue
+		}
+		commands[b.Why.Command] = true
+	}
+	if len(commands) != 2 {
+		t.Errorf("found %v", commands)
+	}
+	dir = changed(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n"+spawn("a", "")+"-- a/parser/parser_test.go --\n"+test, spawn("a", more))
+	c := quick(t, dir, "./...")
+	var err error
+	if c.Budgets, err = ParseBudgets([]string{"process grows below 5% per call of allocs"}); err != nil {
+		t.Fatal(err)
+	}
+	_, found = compared(t, c)
+	if b := found["parser.Spawn"]; b.Verdict != report.Broken || b.Why == nil || b.Why.File != "a/parser/parser.go" || len(b.Why.Rows) == 0 || !strings.Contains(b.Why.Rows[0].Text, "a/parser/parser.go:") {
+		t.Errorf("found %s, %+v", b.Verdict, b.Why)
 	}
 }

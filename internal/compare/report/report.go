@@ -2,8 +2,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,6 +77,8 @@ type Benchmark struct {
 	Why    *Why          `json:"why,omitempty"`
 
 	Slices []Slice `json:"-"`
+
+	short string // the package in a title, "" for the last element of its path
 }
 
 // A Metric is a cost of one call on both sides.
@@ -186,7 +190,36 @@ func (s Side) String() string {
 
 // Title is a benchmark as people read it.
 func (b *Benchmark) Title() string {
-	return b.Package[strings.LastIndexByte(b.Package, '/')+1:] + "." + strings.TrimPrefix(b.Name, "Benchmark")
+	return cmp.Or(b.short, lastElements(b.Package, 1)) + "." + strings.TrimPrefix(b.Name, "Benchmark")
+}
+
+// Shorten gives packages whose paths end in the same element more of it, so that no two have the
+// same title.
+func (r *Report) Shorten() {
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		same := func(n int) bool {
+			return slices.ContainsFunc(r.Benchmarks, func(o Benchmark) bool {
+				return o.Package != b.Package && lastElements(o.Package, n) == lastElements(b.Package, n)
+			})
+		}
+		n := 1
+		for n <= strings.Count(b.Package, "/") && same(n) {
+			n++
+		}
+		b.short = lastElements(b.Package, n)
+	}
+}
+
+// lastElements are the last n elements of a path.
+func lastElements(path string, n int) string {
+	at := len(path)
+	for range n {
+		if at = strings.LastIndexByte(path[:at], '/'); at < 0 {
+			return path
+		}
+	}
+	return path[at+1:]
 }
 
 // Difference is the growth with its bounds: "+4.2% (+3.1% to +5.3%)".

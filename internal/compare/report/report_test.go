@@ -89,3 +89,17 @@ func TestStatus(t *testing.T) {
 		}
 	}
 }
+
+// Packages whose paths end in the same element are told apart in titles, and only these.
+func TestShorten(t *testing.T) {
+	r := &Report{}
+	for _, path := range []string{"example.com/shop/a/parser", "example.com/shop/b/parser", "example.com/shop/b/parser", "example.com/shop/x/a/lexer", "example.com/shop/y/a/lexer", "lexer", "example.com/shop"} {
+		r.Benchmarks = append(r.Benchmarks, Benchmark{Package: path, Name: "BenchmarkA"})
+	}
+	r.Shorten()
+	for i, want := range []string{"a/parser.A", "b/parser.A", "b/parser.A", "x/a/lexer.A", "y/a/lexer.A", "lexer.A", "shop.A"} {
+		if got := r.Benchmarks[i].Title(); got != want {
+			t.Errorf("expected %s, found %s", want, got)
+		}
+	}
+}
