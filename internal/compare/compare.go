@@ -200,7 +200,11 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		{filepath.ToSlash(m.repo.Root()) + "/", ""},
 		{filepath.ToSlash(tree) + "/", ""},
 	}
-	m.base.builder, err = m.builder(ctx, "before", binary.Place{Dir: m.base.dir, Copy: tree, Cache: binary.Cache(), Tree: from.Tree + inside})
+	before := binary.Place{Dir: m.base.dir, Copy: tree, Cache: binary.Cache(), Tree: from.Tree + inside}
+	if work := m.head.builder.Work; work != "" && !m.repo.Has(ctx, work) {
+		before.Work = work // one's own, around all revisions
+	}
+	m.base.builder, err = m.builder(ctx, "before", before)
 	switch {
 	case errors.Is(err, binary.ErrNoModule), errors.Is(err, os.ErrNotExist):
 		m.note("the base has no module in this folder, so nothing can be compared")

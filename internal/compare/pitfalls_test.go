@@ -302,12 +302,16 @@ func Sum(n int) (sum int) {
 		"go.work":    {work + files, "GOWORK", ""},
 		"GOWORK":     {work + files, "GOWORK", "go.work"},
 		"-mod=mod":   {replaced, "GOFLAGS", "-mod=mod"},
+		"ignored":    {files + "-- .gitignore --\ngo.work\n", "GOWORK", ""},
 		"not in git": {files, "GOWORK", "untracked.work"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := changed(t, c.files, changes)
 			if c.value == "untracked.work" {
 				writeFile(t, filepath.Join(dir, c.value), []byte(strings.TrimPrefix(work, "-- go.work --\n")))
+			}
+			if name == "ignored" {
+				writeFile(t, filepath.Join(dir, "go.work"), []byte(strings.TrimPrefix(work, "-- go.work --\n")))
 			}
 			before := content(t, dir)
 			if strings.HasSuffix(c.value, ".work") {

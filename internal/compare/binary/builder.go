@@ -23,6 +23,7 @@ import (
 // A Builder builds the test binaries of packages that it finds from a folder.
 type Builder struct {
 	Go        string // the release of the toolchain, such as go1.26.8
+	Work      string // the go.work that it found, or ""
 	Module    string // the path of the main module
 	ModuleDir string
 
@@ -41,6 +42,7 @@ type Place struct {
 	Tree  string // the hash of all files, where binaries are kept
 	Root  string // of the repository
 	Copy  string // where its files are on this side, if elsewhere
+	Work  string // a go.work that no revision has
 }
 
 // A Package is one with benchmarks.
@@ -57,6 +59,9 @@ var ErrNoModule = errors.New("no go.mod")
 // New returns a builder of a side. Nothing is written into the repository.
 func New(ctx context.Context, at Place) (*Builder, error) {
 	b := &Builder{at: at, environ: []string{"PWD=" + at.Dir, "GOTMPDIR=" + at.Out}}
+	if at.Work != "" {
+		b.addEnv("GOWORK=" + at.Work)
+	}
 	text, err := b.run(ctx, nil, "env", "-json")
 	if err != nil {
 		return nil, err
@@ -69,6 +74,7 @@ func New(ctx context.Context, at Place) (*Builder, error) {
 	if work == "off" {
 		work = ""
 	}
+	b.Work = work
 	if (mod == "" || mod == os.DevNull) && work == "" {
 		return nil, ErrNoModule
 	}

@@ -98,8 +98,8 @@ func (b *Builder) moved(path string) string {
 // Env is what a benchmark of this side needs beside the environment: one that runs go finds the workspace
 // of its side, not that of the head which the user has set.
 func (b *Builder) Env() []string {
-	if set := os.Getenv("GOWORK"); set == "" || set == "off" {
-		return nil
+	if set := os.Getenv("GOWORK"); b.at.Work == "" && (set == "" || set == "off") {
+		return nil // it finds its own
 	}
 	return slices.DeleteFunc(slices.Clone(b.environ), func(v string) bool { return !strings.HasPrefix(v, "GOWORK=") })
 }

@@ -100,6 +100,16 @@ func (r *Repo) Changes(ctx context.Context, from Revision) ([]string, error) {
 	return strings.FieldsFunc(tracked+"\x00"+others, func(c rune) bool { return c == 0 }), nil
 }
 
+// Has reports whether a file belongs to the repository: it is inside, and git does not ignore it.
+func (r *Repo) Has(ctx context.Context, path string) bool {
+	inside, err := filepath.Rel(r.root, path)
+	if err != nil || !filepath.IsLocal(inside) {
+		return false
+	}
+	_, err = git(ctx, r.root, readOnly, "check-ignore", "-q", "--", inside)
+	return err != nil // 1 for one that is not ignored
+}
+
 // Checkout writes the files of a revision into a folder, which it makes.
 func (r *Repo) Checkout(ctx context.Context, rev Revision, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
