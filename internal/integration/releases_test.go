@@ -18,7 +18,7 @@ import (
 )
 
 // The tables of docs/releases.md: go test -run TestReleasePairs -releases 40 -v
-var releaseSeconds = flag.Int("releases", 0, "how many seconds each build of TestReleasePairs runs; 0 runs none")
+var releaseSeconds = flag.Int("releases", 0, "how many seconds each build of TestReleasePairs runs after its first minute; 0 runs none")
 
 // releaseOnly are the changes to try.
 var releaseOnly = flag.String("changes", "", "a regular expression of changes that TestReleasePairs tries; all without it")
@@ -235,11 +235,12 @@ func buildShop(t *testing.T, c change, before *shop) string {
 	return binary
 }
 
-// runShop runs a build, and reads the reference that its guard leaves.
+// runShop runs a build for a minute, which does not count, and so long, and reads the reference that its guard
+// leaves.
 func runShop(t *testing.T, binary string, d time.Duration, flags ...string) *shop {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dumps")
-	args := append([]string{"-dir", dir, "-seconds", fmt.Sprint(int(d.Seconds())), "-rate", "20000"}, flags...)
+	args := append([]string{"-dir", dir, "-seconds", fmt.Sprint(int((time.Minute + d).Seconds())), "-rate", "20000"}, flags...)
 	if out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
