@@ -128,6 +128,9 @@ func (c *Comparison) Headline() string {
 	if c.Machine != "" {
 		samples += "; " + c.Machine
 	}
+	if c.Collector.Value > 0 {
+		samples += "; the garbage collector: " + c.Collector.PointsText()
+	}
 	return fmt.Sprintf("%s %s %s CPU per %s than %s (%s), %s", c.Now.Build, verb, amountOf(c.Process.Value), c.Per, c.Before.Build, c.Process.Percent(), samples)
 }
 

@@ -83,6 +83,9 @@ type Comparison struct {
 	// Machine says that the machine was busier on one side, and what that may be of the difference; "" if
 	// it was not. The bounds of the process, and of functions, count that in.
 	Machine string `json:"machine,omitempty"`
+	// Collector is the growth of the garbage collector, which is no function's, in points: zero unless it surely
+	// has grown by more than the limit, and no function is to be named.
+	Collector Growth `json:"collector,omitzero"`
 	// Notes are what a reader should know, as other releases of Go.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -374,6 +377,23 @@ func (c *comparing) functions() {
 		}
 	}
 	c.result.Functions = slices.Clone(list) // which is kept
+	if len(list) == 0 || !list[0].Named {
+		c.result.Collector = c.collector()
+	}
+}
+
+// collector is the growth of the garbage collector's own goroutines, if it is surely above the limit.
+func (c *comparing) collector() Growth {
+	at := slices.Index(c.names, "runtime.gcBgMarkWorker")
+	if at < 0 {
+		return Growth{}
+	}
+	now, before := c.now.hits(c.now.all[at], ""), c.before.hits(c.before.all[at], "")
+	g := Growth{Value: c.scale.Value*now.K/now.N - before.K/before.N}
+	if g.Low, g.High = c.bounds(now, before, 1); g.Low <= c.Limit {
+		return Growth{}
+	}
+	return g
 }
 
 // compare is a function's change.

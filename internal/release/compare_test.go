@@ -124,3 +124,19 @@ func TestJSONNames(t *testing.T) {
 		t.Error("not all types were seen")
 	}
 }
+
+// TestCollectorIsSaid: what the garbage collector costs more is no function's, and is said.
+func TestCollectorIsSaid(t *testing.T) {
+	side := func(gc float64) *Side {
+		s := profiled(t, map[string]float64{"main.search": 10000, "main.checkout": 10000})
+		s.Table = table(t, map[string]float64{"main.main;main.search": 10000, "main.main;main.checkout": 10000, "runtime.gcBgMarkWorker;runtime.systemstack;runtime.gcDrain": gc})
+		s.Windows[0].CPU = 200 + gc/100
+		return s
+	}
+	if c := compare(t, side(2000), side(10000), "request"); !strings.Contains(c.Balance(), "; the garbage collector: +36.4 points (") || first(c) != "" {
+		t.Errorf("%s: %s", c.Balance(), show(c))
+	}
+	if c := compare(t, side(2000), side(2100), "request"); strings.Contains(c.Balance(), "collector") { // the clean twin
+		t.Error(c.Balance())
+	}
+}
