@@ -111,7 +111,7 @@ func (c *comparing) move(f id, points float64, depth int) move {
 		m.least += max(0, c.above(caller, rest.volume))
 		// The caller has grown by half as much if all else in it has not lost the other half.
 		switch {
-		case rest.lost+moveZ*c.deviation(growth/2) < growth/2:
+		case rest.surely+moveZ*c.deviation(growth/2) < growth/2:
 			grown += growth
 		case rest.lost >= growth/2:
 			moved += growth
@@ -173,6 +173,7 @@ func (c *comparing) name(at id) string {
 // A remainder is what became of a caller outside one function.
 type remainder struct {
 	lost   float64 // cost that it has lost
+	surely float64 // the part of it beyond chance: of a hundred functions a few have lost much by chance
 	gone   float64 // the part of it in functions of which hardly anything is left
 	volume float64 // the factor by which all of it has changed; 1 if not known
 }
@@ -224,49 +225,51 @@ func (c *comparing) outside(f, caller id, growth float64) remainder {
 	} else if sum > 30 && sum0 > 30 {
 		r.volume = c.scale.Value * sum / c.now.n * c.before.n / sum0
 	}
-	unmatched := func(now, before map[id]float64) (lost, gone float64) {
-		var losses, ends []float64
+	change := func(k, k0 float64) (loss, noise float64) {
+		loss = mix*k0/c.before.n - c.scale.Value*k/c.now.n
+		return loss, math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
+	}
+	unmatched := func(now, before map[id]float64) {
+		var losses, surely, ends []float64
 		gains := []float64{growth}
-		small := 0.0 // what small functions have lost together, which by chance is as much as they have gained
 		all := maps.Clone(before)
 		for at := range now {
 			all[at] += 0
 		}
 		for at, k0 := range all {
 			k := now[at]
-			loss := mix*k0/c.before.n - c.scale.Value*k/c.now.n
-			noise := math.Sqrt(unmeasured*(k0+1))/c.before.n + c.scale.Value*math.Sqrt(unmeasured*k)/c.now.n
+			loss, noise := change(k, k0)
 			switch {
-			case math.Abs(loss) <= noise:
-			case math.Abs(loss) < growth*little:
-				small += loss
-			case loss < 0:
+			case -loss > noise:
 				gains = append(gains, -loss)
-			default:
-				losses = append(losses, loss)
+			case loss > noise:
+				losses, surely = append(losses, loss), append(surely, beyond(loss, noise))
 				if c.scale.Value*k/c.now.n < remains*k0/c.before.n {
 					ends = append(ends, loss)
 				}
 			}
 		}
-		if small < 0 {
-			gains = append(gains, -small)
-		} else if small > 0 {
-			losses = append(losses, small)
-		}
-		return leftFor(slices.Clone(gains), losses), leftFor(gains, ends)
+		r.lost = max(r.lost, leftFor(slices.Clone(gains), losses))
+		r.surely = max(r.surely, leftFor(slices.Clone(gains), surely))
+		r.gone = max(r.gone, leftFor(gains, ends))
 	}
-	lost, gone := unmatched(now.leaf, before.leaf)
-	r.lost, r.gone = unmatched(now.called, before.called)
-	r.lost, r.gone = max(r.lost, lost), max(r.gone, gone)
+	unmatched(now.leaf, before.leaf)
+	unmatched(now.called, before.called)
+	// What was lost in many small pieces shows in their sum only.
+	r.surely = max(r.surely, beyond(change(sum, sum0)))
 	return r
+}
+
+// beyond is the part of a loss that is not by chance.
+func beyond(loss, noise float64) float64 {
+	if loss > 2*noise {
+		return loss
+	}
+	return loss - noise
 }
 
 // remains is the part of its cost up to which hardly anything is left of a function.
 const remains = 0.25
-
-// little is the part of a growth below which another change of a function is a small one.
-const little = 0.1
 
 // alike is the ratio from which a gain and a loss may be of one function, which was renamed. Gains whose ratios
 // to a loss differ by less than asAlike are as likely to be.

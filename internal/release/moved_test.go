@@ -1,6 +1,7 @@
 package release
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -127,6 +128,43 @@ func TestLossesCountOnce(t *testing.T) {
 		if math.Abs(sum-test.grown) > 0.01 || math.Abs(c.Process.Value-test.grown) > 0.01 {
 			t.Errorf("%s: %.3f points more, want %.3f: %s", test.name, sum, test.grown, show(c))
 		}
+	}
+}
+
+// TestManySmallFunctions: of a hundred small functions many have fewer hits by chance, and as many more, which
+// hides no growth beside them. What they have lost together does.
+func TestManySmallFunctions(t *testing.T) {
+	many := func(steps int) *program { // a hundred functions, below ten others or directly in a handler
+		p := &program{}
+		for h := range 3 {
+			for i := range 100 {
+				p.stacks = append(p.stacks, costly{fmt.Sprintf("%s;main.handle%d;main.step%d;main.small%d", root, h, i%steps, i), 0.01 / 300})
+			}
+		}
+		return p
+	}
+	found, n := 0, 40
+	r := rand.New(rand.NewPCG(31, 32))
+	l := load{windows: 20, work: 100, jitter: 0.03} // 2,000 samples
+	for range n {
+		if c := compare(t, many(10).run(t, r, l), many(10).dearer(0.09, "main.handle1", ";regexp.MustCompile;regexp.compile").run(t, r, l), "request"); first(c) == "regexp.MustCompile" {
+			found++
+		}
+		for _, steps := range []int{10, 100} {
+			moved := many(steps).edit(func(c *costly) { // each of a handler gives up a part
+				if strings.Contains(c.frames, "main.handle1;") {
+					c.cost *= 0.7
+				}
+			})
+			moved.stacks = append(moved.stacks, costly{root + ";main.handle1;main.together", 0.001})
+			if c := compare(t, many(steps).run(t, r, l), moved.run(t, r, l), "request"); first(c) != "" {
+				t.Errorf("named %s of cost that moved: %s", first(c), show(c))
+			}
+		}
+	}
+	t.Logf("found in %d of %d", found, n)
+	if found < n*9/10 {
+		t.Errorf("found in %d of %d", found, n)
 	}
 }
 
