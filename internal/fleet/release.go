@@ -157,7 +157,7 @@ func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
 	more = fewNow*was*math.Log(factor) + (1-fewNow)*more
 	now := old*o.effective.of()/b.effective() + sampling
 	if own, known := b.variance(f); known {
-		own *= min(was/cost, 1)
+		own *= math.Pow(min(was/cost, 1), 1+fewNow)
 		now = max(now, own)
 		old = max(old, few(o.count.of())*own*b.effective()/o.effective.of())
 	}

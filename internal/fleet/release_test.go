@@ -119,6 +119,8 @@ func TestDearerRelease(t *testing.T) {
 		{0.005, 100, 100, 20, 14},
 		{0.01, 100, 100, 10, 19},
 		{0.05, 20, 20, 10, 19},
+		{0.05, 20, 10, 20, 18}, // a rollout that stops half way
+		{0.05, 10, 10, 60, 14},
 		{0.20, 20, 1, 60, 14}, // a revision with one process
 	} {
 		var after []int

@@ -42,6 +42,9 @@ func exposition(instance int, since time.Duration) string {
 	}
 	fmt.Fprintf(&b, "profguard_function_samples_total %.0f\nprofguard_function_rest_ratio 0.004\nprofguard_window_work_total{unit=\"request\"} %.0f\n", 100*windows, 1000*windows)
 	fmt.Fprintf(&b, "profguard_build_info{goversion=\"go1.26.8\",revision=\"%d\",version=\"v1\"} 1\n", instance%2)
+	for n := range 22 { // outcomes of windows, panics, events that were dropped
+		fmt.Fprintf(&b, "profguard_windows_total{outcome=\"outcome-%d\"} %.0f\n", n, windows)
+	}
 	return b.String()
 }
 
