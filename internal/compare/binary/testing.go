@@ -77,10 +77,11 @@ func (b *B) profguardSettle() {
 		return
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const enough, quiet, patience, queue = 3, 300_000, 5 * time.Second, 4096
+	const enough, quiet, queue = 3, 300_000, 4096
+	const patience, work = 5 * time.Second, int64(time.Second) // both, as a busy machine may take long for little
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begin, first := time.Now(), profguardCPU()
+	begin, first, used := time.Now(), profguardCPU(), c.used
 	for waits := 0; waits < enough && !c.works; waits++ {
 		cpu := profguardCPU()
 		for i := 0; i < 10 && runtime.NumGoroutine() < queue; i++ { // behind more it might wait for minutes
@@ -98,7 +99,7 @@ func (b *B) profguardSettle() {
 			first = now
 			runtime.ReadMemStats(&after)
 			c.allocs, c.bytes = int64(after.Mallocs-before.Mallocs), int64(after.TotalAlloc-before.TotalAlloc)
-			c.works = time.Since(begin) > patience
+			c.works = time.Since(begin) > patience && c.used-used > work
 		}
 	}
 }
