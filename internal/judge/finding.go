@@ -3,6 +3,7 @@ package judge
 import (
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/charge"
@@ -112,7 +113,7 @@ type Others struct {
 type Reason any
 
 // First reports whether that is no fault: there is no other build yet.
-func (n NoRelease) First() bool { return n.Why == release.FirstBuild }
+func (n NoRelease) First() bool { return strings.HasPrefix(n.Why, release.FirstBuild) }
 
 // Reasons why nothing was judged. A Why is "" where the cause is not known.
 type (

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/internal/release"
 )
 
 // leave leaves the reference of a build, written so long ago.
@@ -282,6 +284,12 @@ func TestFirstMinute(t *testing.T) {
 	short := begin(t, dir, build("v3"), nil)
 	short.Begin()
 	short.Stop(t.Context())
+	only := begin(t, newDir(t), build("v1"), nil)
+	only.Begin()
+	only.await()
+	if _, why := only.compare(); !strings.HasPrefix(why, release.FirstBuild+" after 5 good windows that begin a minute after the start, and there are 0") {
+		t.Error(why)
+	}
 	if n := len(files(t, dir)); n != 1 {
 		t.Errorf("%d files, want that of v1: v2 runs, and v3 had no windows", n)
 	}

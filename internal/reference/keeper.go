@@ -356,6 +356,8 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 		return nil, "the references of earlier builds are being read"
 	case k.unread != nil:
 		return nil, "no reference of an earlier build could be read: " + k.unread.Error()
+	case k.sum.Windows() < leastWindows:
+		return nil, fmt.Sprintf("%s after %d good windows that begin a minute after the start, and there are %d", release.FirstBuild, leastWindows, k.sum.Windows())
 	default:
 		return nil, release.FirstBuild
 	}

@@ -21,7 +21,7 @@ type Options struct {
 	Except []string
 }
 
-// FirstBuild says why nothing is compared where there is no other build.
+// FirstBuild says, perhaps with more behind it, why nothing is compared where there is no other build.
 const FirstBuild = "this is the first build here; it becomes the reference"
 
 // DefaultLimit is the growth of a function that matters where nobody says.
