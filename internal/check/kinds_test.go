@@ -283,8 +283,8 @@ func TestCheckComposition(t *testing.T) {
 		return func(ctx context.Context) {
 			for range 2 * restEvery {
 				rounds := mixRounds/4 + rand.IntN(mixRounds/2)
-				burnGuilty(int(guilty * float64(rounds)))
-				burnInnocent(rounds)
+				_ = burnGuilty(int(guilty * float64(rounds)))
+				_ = burnInnocent(rounds)
 			}
 			pause(ctx, restTime)
 		}

@@ -139,7 +139,7 @@ func (s *Store) writeMarks() {
 		if waits {
 			continue
 		}
-		err := error(fs.ErrNotExist)
+		err := fs.ErrNotExist
 		if ok {
 			_, err = s.disk.lstat(n.path(suffix))
 		}
