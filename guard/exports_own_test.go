@@ -94,7 +94,7 @@ func TestExport(t *testing.T) {
 				}
 			}
 			w.mu.Lock()
-			e := w.events[slices.IndexFunc(w.events, func(e Event) bool { return e.Name == EventFiring })]
+			e := w.seen()[slices.IndexFunc(w.seen(), func(e Event) bool { return e.Name == EventFiring })]
 			w.mu.Unlock()
 			if e.DumpURL != "https://profiles.example/"+e.Dump+".cpu" || e.Dump == "" {
 				t.Errorf("the event's dump %q is at %q", e.Dump, e.DumpURL)
@@ -200,7 +200,7 @@ func TestExportLabel(t *testing.T) {
 		if got := kindsOf(out.received()); !slices.Contains(got, "goroutine hot") || slices.Contains(got, "cpu hot") || slices.Contains(got, "cpu") {
 			t.Errorf("%v leave", got)
 		}
-		told := fmt.Sprint(w.events)
+		told := fmt.Sprint(w.seen())
 		if n := strings.Count(told, "Config.ExportLabel has panicked"); n != 1 || strings.Contains(told, "s3cr3t") {
 			t.Errorf("told %d times: %v", n, told)
 		}
@@ -287,7 +287,7 @@ func TestExporterFaults(t *testing.T) {
 				refuses := func(text string) bool {
 					return strings.Contains(text, "a profile is not exported, and not tried again: 400: refused")
 				}
-				if told := refuses(fmt.Sprint(w.events)); told != (name == "refuses") || told != refuses(s.Reason) {
+				if told := refuses(fmt.Sprint(w.seen())); told != (name == "refuses") || told != refuses(s.Reason) {
 					t.Errorf("refused: %t, reason %q", told, s.Reason)
 				}
 				began := time.Now()
@@ -323,7 +323,7 @@ func TestExportSharedWindow(t *testing.T) {
 					t.Errorf("%s is of budget %q, %v", p.ID, p.Budget, a)
 				}
 			}
-			events = w.events
+			events = w.seen()
 		})
 		slices.Sort(sent)
 		return sent, events
@@ -408,7 +408,7 @@ func TestExportLabelOverRestart(t *testing.T) {
 			g := w.start(t, cfg)
 			time.Sleep(5 * minute)
 			stopWhole(t, g)
-			refused := strings.Contains(fmt.Sprint(w.events), "Config.ExportLabel, which this process has not")
+			refused := strings.Contains(fmt.Sprint(w.seen()), "Config.ExportLabel, which this process has not")
 			if want := filter == nil && out.fails == nil; refused != want {
 				t.Errorf("refused: %t, events %v", refused, w.told())
 			}

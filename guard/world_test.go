@@ -193,6 +193,13 @@ func (w *world) quiet(cfg Config) Config {
 	return cfg
 }
 
+// seen are the events so far.
+func (w *world) seen() []Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Event(nil), w.events...)
+}
+
 // told are the names of the events so far, with their budgets.
 func (w *world) told() []string {
 	w.mu.Lock()
