@@ -93,9 +93,8 @@ func TestExport(t *testing.T) {
 					t.Errorf("%s is %q, want %q", name, p.Attributes[name], want)
 				}
 			}
-			w.mu.Lock()
-			e := w.seen()[slices.IndexFunc(w.seen(), func(e Event) bool { return e.Name == EventFiring })]
-			w.mu.Unlock()
+			events := w.seen()
+			e := events[slices.IndexFunc(events, func(e Event) bool { return e.Name == EventFiring })]
 			if e.DumpURL != "https://profiles.example/"+e.Dump+".cpu" || e.Dump == "" {
 				t.Errorf("the event's dump %q is at %q", e.Dump, e.DumpURL)
 			}
