@@ -98,16 +98,16 @@ func TestEndedChargesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ended, err := release.Ended(t.Context(), &release.Side{Table: whole, Module: module})
-		if err != nil {
-			t.Fatal(err)
-		}
 		s := &Sum{Module: module}
-		before, n, err := s.charge(t.Context(), whole)
+		ended, err := release.Ended(t.Context(), s.sideOf(whole))
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, left, err := s.charge(t.Context(), ended)
+		before, n, err := s.sideOf(whole).Charged(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, left, err := s.sideOf(ended).Charged(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

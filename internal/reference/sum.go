@@ -6,13 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/names"
-	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/release"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // A Sum adds the windows of a process up, in bounded memory. It is not safe for concurrent use.
@@ -42,7 +37,7 @@ const (
 
 // Add adds a window. The table is not kept.
 func (s *Sum) Add(ctx context.Context, t *decode.Table, w release.Window) error {
-	hits, n, err := s.charge(ctx, t)
+	hits, n, err := s.sideOf(t).Charged(ctx) // what counts is forgotten: it is as large as all else that is kept
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
@@ -53,33 +48,6 @@ func (s *Sum) Add(ctx context.Context, t *decode.Table, w release.Window) error 
 	s.spreads.Add(n, hits)
 	s.windows.Add(w)
 	return nil
-}
-
-// charge is what a window charges to each function, in all its samples. What it takes is forgotten: it would
-// be as large as all else that is kept.
-func (s *Sum) charge(ctx context.Context, t *decode.Table) (hits map[string]float64, n float64, err error) {
-	layout := charge.LayoutOf(t, kinds.CPU)
-	v, ok := layout.Value(kinds.CPU, unit.Count)
-	if !ok {
-		return nil, 0, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
-	}
-	known := charge.NewNames(pattern.NewIndex(nil))
-	known.Module, known.Modules, known.Fold = s.Module, s.Modules, names.Fold
-	if err := known.Learn(ctx, t); err != nil {
-		return nil, 0, err
-	}
-	counter := charge.Counter{Names: known, Live: true}
-	query := counter.Ask(charge.Query{Value: v.Index, Weight: v.Weight, Unit: charge.Folded, Charge: charge.Inner, In: -1, Where: -1, Except: -1})
-	counter.Open(t)
-	sums := counter.Sums(query)
-	if counter.Full() {
-		return nil, 0, fmt.Errorf("the profile has too many functions")
-	}
-	hits = make(map[string]float64, len(sums.Keys))
-	for i, key := range sums.Keys {
-		hits[counter.Name(query, key)] = float64(sums.Values[i])
-	}
-	return hits, sums.N, nil
 }
 
 const (
@@ -99,7 +67,7 @@ func (s *Sum) less(ctx context.Context, t *decode.Table) (*decode.Table, error) 
 	if s.level < endedLevel {
 		return t, nil
 	}
-	t, err := release.Ended(ctx, &release.Side{Table: t, Module: s.Module, Modules: s.Modules})
+	t, err := release.Ended(ctx, s.sideOf(t))
 	if err == nil && s.level >= linelessLevel {
 		t = t.WithoutLines(math.MaxInt64)
 	}
@@ -107,6 +75,11 @@ func (s *Sum) less(ctx context.Context, t *decode.Table) (*decode.Table, error) 
 		t = t.Shallow(d)
 	}
 	return t, err
+}
+
+// sideOf is a side with a table of the program.
+func (s *Sum) sideOf(t *decode.Table) *release.Side {
+	return &release.Side{Table: t, Module: s.Module, Modules: s.Modules}
 }
 
 // depth is how many locations of a stack are kept, 0 for all.

@@ -167,6 +167,20 @@ func count(ctx context.Context, s *Side, except []string) (*counted, error) {
 	return c, nil
 }
 
+// Charged are the hits that are charged to each function, by its folded name, and the number of samples.
+func (s *Side) Charged(ctx context.Context) (hits map[string]float64, n float64, err error) {
+	c, err := count(ctx, s, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	sums := c.counter.Sums(c.query)
+	hits = make(map[string]float64, len(sums.Keys))
+	for i, key := range sums.Keys {
+		hits[c.counter.Name(c.query, key)] = float64(sums.Values[i])
+	}
+	return hits, c.n, nil
+}
+
 // parsed are patterns, and their numbers.
 func parsed(texts []string) (patterns []*pattern.Pattern, numbers []int32, err error) {
 	for _, text := range texts {
