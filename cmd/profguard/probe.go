@@ -373,8 +373,8 @@ func (p *prober) run(server context.Context, t *probeTarget, done chan struct{},
 	defer func() {
 		if r := recover(); r != nil { // of a profile that a decoder or a judge cannot bear
 			p.results.WithLabelValues("panic").Inc()
-			err = fmt.Errorf("panic: %v", r)
-			answer = page{}.probed("panic", time.Since(began))
+			err = panicked(fmt.Sprint(r))
+			answer = page{}.probed(reasonOf(err), time.Since(began))
 		}
 		if answer != nil && server.Err() == nil {
 			p.tell(t, err)
@@ -418,6 +418,7 @@ func (p *prober) tell(t *probeTarget, err error) {
 // reasonOf is a word for why a probe has failed, "" if it has not.
 func reasonOf(err error) string {
 	_, answered := errors.AsType[noProfile](err)
+	_, panicking := errors.AsType[panicked](err)
 	network, failed := errors.AsType[net.Error](err)
 	switch {
 	case err == nil:
@@ -430,11 +431,16 @@ func reasonOf(err error) string {
 		return "late"
 	case failed:
 		return "unreachable"
-	case strings.HasPrefix(err.Error(), "panic: "):
+	case panicking:
 		return "panic"
 	}
 	return "profile"
 }
+
+// panicked is what a probe has panicked with.
+type panicked string
+
+func (e panicked) Error() string { return "panic: " + string(e) }
 
 // lines is a log with at most so many lines in a minute.
 type lines struct {
