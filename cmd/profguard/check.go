@@ -54,6 +54,7 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
 		}
 		return nil
 	})
+	s.credentials.flag(f)
 	f.IntVar(&s.seconds, "seconds", 10, "how many `seconds` to profile a service, unless its URL says so")
 	f.StringVar(&facts.Module, "module", "", "the `path` of your module, to find your calls and to tell a server's own work from yours")
 }

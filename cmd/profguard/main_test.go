@@ -119,6 +119,7 @@ func write(t *testing.T) {
 	put(t, "checkout.go", "package shop\n")
 	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
 	put(t, "empty", "")
+	put(t, "token", "letmein\n")
 	put(t, "my shop.pprof", "")
 }
 
@@ -163,6 +164,13 @@ func service(t *testing.T) *httptest.Server {
 	})
 	mux.HandleFunc("/busy/profile", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
+	})
+	mux.HandleFunc("/guarded/profile", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer letmein" {
+			http.Error(w, "Unauthorized", http.StatusUnauthorized)
+			return
+		}
+		http.ServeFile(w, r, "shop.pprof")
 	})
 	mux.HandleFunc("/other/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 3e+07\n")
@@ -259,6 +267,10 @@ var commands = []string{
 	"check -b budgets.txt -seconds 0 URL",
 	"check -b budgets.txt -seconds 90 URL",
 	"check -b budgets.txt URL/busy/profile",
+	"check -b budgets.txt URL/guarded/profile",
+	"check -b budgets.txt -authorization token URL/guarded/profile",
+	"suggest -authorization empty URL/guarded/profile",
+	"diff -authorization|Bearer letmein|shop.pprof|URL/guarded/profile",
 	"check -b budgets.txt URL/page",
 	"check -b budgets.txt URL/nothing",
 	"check -b budgets.txt ftp://shop/profile",

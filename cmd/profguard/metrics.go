@@ -33,17 +33,13 @@ type series struct {
 
 // readMetrics asks a service for its metrics of these names.
 func (s *source) readMetrics(ctx context.Context, at *url.URL, names map[string]bool) (*metrics, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.client(patience).Do(req)
+	resp, err := s.request(ctx, at.String(), patience)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", at.Redacted(), resp.Status)
+		return nil, fmt.Errorf("%s answered %s%s", at.Redacted(), resp.Status, s.credentials.remedy(resp.StatusCode))
 	}
 	m, err := parseMetrics(resp.Body, names)
 	if err != nil {

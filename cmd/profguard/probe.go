@@ -34,7 +34,8 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	listen := f.String("listen", ":9201", "the `address` to serve /probe and /metrics at")
-	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060 or 10.1.*:6060, or a network such as 10.1.0.0/16; may be given several times", p.allow)
+	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060, or a network such as 10.1.0.0/16; may be given several times", p.allow)
+	p.source.credentials.flag(f)
 	f.IntVar(&p.source.seconds, "seconds", 10, "how many `seconds` a profile takes; scrape_timeout must be longer by a few")
 	f.DurationVar(&p.judging.every, "every", guardPeriod, "the `period`, which is the scrape_interval; a target that is asked again within half of it has the same answer")
 	f.IntVar(&p.judging.functions, "functions", 100, "how many functions of each target are exported at most, for the rules of fleets; 0 for none")
@@ -132,12 +133,20 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", maxProbed, len(set))
 	case len(p.hosts)+len(p.nets) == 0:
 		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: who can reach the probe makes it send requests")
+	case p.source.credentials.file != "" && p.anyHost() != "":
+		return fmt.Errorf("-allow '%s' and -authorization: expected patterns that end in a dot and a name, such as *.shop:6060, and networks, such as 10.1.0.0/16: who can reach the probe could have the token sent to a host of their own", p.anyHost())
+	case strings.Contains(p.source.metrics, "//"):
+		return fmt.Errorf("-metrics: expected a path such as /metrics, found %q: -allow says which hosts are asked", p.source.metrics)
 	case j.functions < 0 || j.functions > 1000:
 		return fmt.Errorf("-functions: expected 0 to 1000, found %d", j.functions)
 	case concurrency < 1 || p.most < 1:
 		return fmt.Errorf("-concurrency and -targets: expected 1 or more, found %d and %d", concurrency, p.most)
 	}
 	if err := p.source.checkSeconds(); err != nil {
+		return err
+	}
+	trial := p.source.credentials // each probe reads the file, as tokens are renewed
+	if err := trial.load(); err != nil {
 		return err
 	}
 	if j.window = time.Duration(p.source.seconds) * time.Second; j.every < j.window {
@@ -181,6 +190,23 @@ func (p *prober) withoutGrowth(set budget.Set) (kept budget.Set, err error) {
 		return nil, errors.New("expected budgets that a probe can judge, found only such that grow: drop them, and say for instance -budget 'no function above 30%'")
 	}
 	return kept, nil
+}
+
+// anyHost is an allowed pattern or network that a host of anybody can have, "" if there is none: 10.1.* matches
+// 10.1.example.com, too.
+func (p *prober) anyHost() string {
+	for _, pattern := range p.hosts {
+		host := pattern[:max(strings.LastIndexByte(pattern, ':'), 0)]
+		if tail := host[strings.LastIndexAny(host, "*?]")+1:]; tail == "" || tail != host && !strings.HasPrefix(tail, ".") {
+			return pattern
+		}
+	}
+	for _, network := range p.nets {
+		if network.Bits() == 0 {
+			return network.String()
+		}
+	}
+	return ""
 }
 
 // maxProbed is the most budgets, for as many series as a guard has.
@@ -418,6 +444,7 @@ func (p *prober) tell(t *probeTarget, err error) {
 // reasonOf is a word for why a probe has failed, "" if it has not.
 func reasonOf(err error) string {
 	_, answered := errors.AsType[noProfile](err)
+	_, unauthorized := errors.AsType[noCredentials](err)
 	_, panicking := errors.AsType[panicked](err)
 	network, failed := errors.AsType[net.Error](err)
 	switch {
@@ -425,6 +452,8 @@ func reasonOf(err error) string {
 		return ""
 	case isBusy(err):
 		return "busy"
+	case unauthorized:
+		return "authorization"
 	case answered:
 		return "answer"
 	case errors.Is(err, context.DeadlineExceeded) || failed && network.Timeout():
@@ -472,7 +501,7 @@ func (p *prober) ask(ctx context.Context, t *probeTarget) error {
 		t.known = p.judging.watch()
 	}
 	list := p.judging.inputs(t.root.Host)
-	s := p.source
+	s := p.source // which is a copy
 	a, err := s.ask(ctx, t.root, list, p.judging.units, judge.Facts{Module: p.judging.module, Work: map[string]float64{}, Figures: map[string]float64{}})
 	if err == nil && a.failed != nil && a.after != nil { // the metrics are of two processes
 		err = a.failed

@@ -381,16 +381,20 @@ func TestFault_118_HostileTarget(t *testing.T) {
 // What is wrong with flags is said before anything is served.
 func TestProbeFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"-allow 10.0.0.0/8":                                          "no budgets",
-		"-budget each_of":                                            "budget",
-		"-budget goroutines&below&5":                                 "expected -allow",
-		"-budget no&function&grows&above&3&points -allow *":          "expected budgets that a probe can judge",
-		"-budget goroutines&below&5 -allow http://x/":                "expected a pattern of HOST:PORT",
-		"-budget goroutines&below&5 -allow * -seconds 20 -every 10s": "-every: expected the scrape_interval",
-		"-budget goroutines&below&5 -allow * -unit a{":               "expected the name of a counter",
-		"-budget goroutines&below&5 -allow * -functions 5000":        "-functions: expected 0 to 1000",
-		"-budget goroutines&below&5 -allow * target:1":               "expected no arguments",
-		"-budget goroutines&below&5 -allow * -listen 1.2.3.4.5":      "-listen: ",
+		"-allow 10.0.0.0/8":                                                         "no budgets",
+		"-budget each_of":                                                           "budget",
+		"-budget goroutines&below&5":                                                "expected -allow",
+		"-budget no&function&grows&above&3&points -allow *":                         "expected budgets that a probe can judge",
+		"-budget goroutines&below&5 -allow http://x/":                               "expected a pattern of HOST:PORT",
+		"-budget goroutines&below&5 -allow * -seconds 20 -every 10s":                "-every: expected the scrape_interval",
+		"-budget goroutines&below&5 -allow * -unit a{":                              "expected the name of a counter",
+		"-budget goroutines&below&5 -allow * -functions 5000":                       "-functions: expected 0 to 1000",
+		"-budget goroutines&below&5 -allow 10.1.*:1 -authorization x":               "-allow '10.1.*:1' and -authorization: expected patterns that end in a dot and a name",
+		"-budget goroutines&below&5 -allow 0.0.0.0/0 -authorization x":              "-allow '0.0.0.0/0' and -authorization",
+		"-budget goroutines&below&5 -allow *.shop:1 -allow a:1 -authorization none": "-authorization: expected a file with a token or user:password: no such file",
+		"-budget goroutines&below&5 -allow * -metrics http://other/metrics":         "-metrics: expected a path",
+		"-budget goroutines&below&5 -allow * target:1":                              "expected no arguments",
+		"-budget goroutines&below&5 -allow * -listen 1.2.3.4.5":                     "-listen: ",
 	} {
 		list := strings.Fields("probe " + args)
 		for i := range list {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -27,18 +26,10 @@ const patience = 30 * time.Second
 // A source reads profiles from files, services and standard input.
 type source struct {
 	streams
-	seconds int
-	metrics string // where a service's metrics are, "" for /metrics
-	stays   bool   // redirections are not followed
-}
-
-// client is for requests that take at most so long.
-func (s *source) client(timeout time.Duration) *http.Client {
-	c := &http.Client{Timeout: timeout}
-	if s.stays {
-		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
-	return c
+	credentials credentials
+	seconds     int
+	metrics     string // where a service's metrics are, "" for /metrics
+	stays       bool   // redirections are not followed
 }
 
 func (s *source) checkSeconds() error {
@@ -63,6 +54,9 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		return nil, errors.New("no profile: expected a file, a URL such as http://localhost:6060, or - for standard input")
 	}
 	if err := s.checkSeconds(); err != nil {
+		return nil, err
+	}
+	if err := s.credentials.load(); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -177,25 +171,25 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	if profiling > 0 {
 		fmt.Fprintf(s.err, "profiling for %v\n", profiling)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.client(profiling + patience).Do(req)
+	resp, err := s.request(ctx, u.String(), profiling+patience)
 	if err != nil {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-		remedy := ""
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		said := s.credentials.hidden(string(answer))
+		said = said[:min(len(said), 300)]
+		remedy := s.credentials.remedy(resp.StatusCode)
 		switch {
+		case resp.StatusCode/100 == 3:
+			remedy = "; the probe follows no redirection, nor does a request with -authorization: give the address that it leads to"
 		case resp.StatusCode == http.StatusNotFound:
 			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as " + ofGuard
-		case bytes.Contains(said, []byte("already in use")):
+		case strings.Contains(said, "already in use"):
 			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as " + ofGuard
 		}
-		return nil, noProfile(fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy))
+		return nil, noProfile(fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(said), remedy))
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		resp.Body.Close()

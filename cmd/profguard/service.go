@@ -128,6 +128,9 @@ func (a *answer) grown(text string) (n float64, known bool) {
 // ask asks a service for the profiles of a list, at the same time, and for its metrics at the
 // beginning and at the end. It fails if there is no profile at all.
 func (s *source) ask(ctx context.Context, root *url.URL, list []*input, units []string, facts judge.Facts) (*answer, error) {
+	if err := s.credentials.load(); err != nil {
+		return nil, err
+	}
 	a := &answer{at: root.JoinPath("metrics")}
 	if s.metrics != "" {
 		var err error
