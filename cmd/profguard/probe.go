@@ -8,9 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +32,7 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	listen := f.String("listen", ":9201", "the `address` to serve /probe and /metrics at")
-	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060, or a network such as 10.1.0.0/16; may be given several times", p.allow)
+	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060, or a network such as 10.1.0.0/16; may be given several times", p.allowed.add)
 	p.source.credentials.flag(f)
 	f.IntVar(&p.source.seconds, "seconds", 10, "how many `seconds` a profile takes; scrape_timeout must be longer by a few")
 	f.DurationVar(&p.judging.every, "every", guardPeriod, "the `period`, which is the scrape_interval; a target that is asked again within half of it has the same answer")
@@ -70,8 +68,7 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 type prober struct {
 	source  source
 	judging *judging
-	hosts   []string // patterns of targets
-	nets    []netip.Prefix
+	allowed allowed
 	most    int
 	slots   chan struct{}
 	results *prometheus.CounterVec
@@ -95,21 +92,6 @@ type probeTarget struct {
 	known  *watched
 }
 
-// maxTargetText limits the text of a target.
-const maxTargetText = 300
-
-func (p *prober) allow(text string) error {
-	if network, err := netip.ParsePrefix(text); err == nil {
-		p.nets = append(p.nets, network)
-		return nil
-	}
-	if _, err := path.Match(text, ""); err != nil || text == "" || strings.Contains(text, "/") {
-		return fmt.Errorf("expected a pattern of HOST:PORT such as *.shop:6060, or a network such as 10.1.0.0/16, found %q", text)
-	}
-	p.hosts = append(p.hosts, text)
-	return nil
-}
-
 func (p *prober) unit(text string) error {
 	if _, ok := unit.ParseWork(text); !ok {
 		return fmt.Errorf("expected the name of a counter, found %q", text)
@@ -131,10 +113,10 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 		return err
 	case len(set) > maxProbed:
 		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", maxProbed, len(set))
-	case len(p.hosts)+len(p.nets) == 0:
+	case len(p.allowed.hosts)+len(p.allowed.nets) == 0:
 		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: who can reach the probe makes it send requests")
-	case p.source.credentials.file != "" && p.anyHost() != "":
-		return fmt.Errorf("-allow '%s' and -authorization: expected patterns that end in a dot and a name, such as *.shop:6060, and networks, such as 10.1.0.0/16: who can reach the probe could have the token sent to a host of their own", p.anyHost())
+	case p.source.credentials.file != "" && p.allowed.anyHost() != "":
+		return fmt.Errorf("-allow '%s' and -authorization: expected patterns that end in a dot and a name, such as *.shop:6060, and networks, such as 10.1.0.0/16: who can reach the probe could have the token sent to a host of their own", p.allowed.anyHost())
 	case strings.Contains(p.source.metrics, "//"):
 		return fmt.Errorf("-metrics: expected a path such as /metrics, found %q: -allow says which hosts are asked", p.source.metrics)
 	case j.functions < 0 || j.functions > 1000:
@@ -192,23 +174,6 @@ func (p *prober) withoutGrowth(set budget.Set) (kept budget.Set, err error) {
 	return kept, nil
 }
 
-// anyHost is an allowed pattern or network that a host of anybody can have, "" if there is none: 10.1.* matches
-// 10.1.example.com, too.
-func (p *prober) anyHost() string {
-	for _, pattern := range p.hosts {
-		host := pattern[:max(strings.LastIndexByte(pattern, ':'), 0)]
-		if tail := host[strings.LastIndexAny(host, "*?]")+1:]; tail == "" || tail != host && !strings.HasPrefix(tail, ".") {
-			return pattern
-		}
-	}
-	for _, network := range p.nets {
-		if network.Bits() == 0 {
-			return network.String()
-		}
-	}
-	return ""
-}
-
 // maxProbed is the most budgets, for as many series as a guard has.
 const maxProbed = 100
 
@@ -255,7 +220,7 @@ func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Re
 		p.results.WithLabelValues(result).Inc()
 		http.Error(w, err.Error(), status)
 	}
-	root, err := p.rootOf(r.URL.Query().Get("target"))
+	root, err := p.allowed.root(r.URL.Query().Get("target"))
 	if err != nil {
 		status := http.StatusBadRequest
 		if _, ok := errors.AsType[notAllowed](err); ok {
@@ -292,46 +257,6 @@ func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Re
 	}
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
-
-// rootOf is the address of a target: HOST:PORT, or a URL without a user and a query. It must be
-// allowed.
-func (p *prober) rootOf(target string) (*url.URL, error) {
-	const such = "expected /probe?target=HOST:PORT"
-	text := target
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	u, err := url.Parse(text)
-	switch {
-	case len(target) > maxTargetText:
-		return nil, fmt.Errorf("%s, found %d bytes", such, len(target))
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%s, found %q", such, target)
-	}
-	u.Path = "/" + strings.Trim(u.Path, "/")
-	for _, pattern := range p.hosts {
-		if ok, _ := path.Match(pattern, u.Host); ok {
-			return u, nil
-		}
-	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-		for _, network := range p.nets {
-			if network.Contains(addr.Unmap()) {
-				return u, nil
-			}
-		}
-	}
-	text = fmt.Sprintf("%s may not be probed: -allow says which targets may be", u.Host)
-	if _, err := netip.ParseAddr(u.Hostname()); err != nil && len(p.nets) > 0 {
-		text += fmt.Sprintf("; a network, such as %s, is compared with addresses, and names are not looked up: say -allow '%s:*', too", p.nets[0], u.Hostname())
-	}
-	return nil, notAllowed(text)
-}
-
-// notAllowed is why a target is not probed.
-type notAllowed string
-
-func (e notAllowed) Error() string { return string(e) }
 
 // timeLeft is how long an answer may take: as long as Prometheus waits, less what it takes to send.
 func (p *prober) timeLeft(r *http.Request) (time.Duration, error) {
