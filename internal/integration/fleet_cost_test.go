@@ -82,7 +82,7 @@ func TestFleetCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "alerts.yml"), strings.ReplaceAll(string(data), "interval: 5m", "interval: 15s"))
+	write(t, filepath.Join(dir, "alerts.yml"), strings.ReplaceAll(string(data), "interval: 4m", "interval: 15s"))
 	const interval = 15
 	write(t, filepath.Join(dir, "prometheus.yml"), fmt.Sprintf("global: {scrape_interval: %ds, evaluation_interval: %[1]ds}\nrule_files: [alerts.yml]\nscrape_configs:\n%s  - {job_name: prometheus, static_configs: [{targets: [%q]}]}\n",
 		interval, jobs.String(), addr))

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -121,11 +123,11 @@ func TestFault_114_UnitOfOneBuild(t *testing.T) {
 // An instance is of another build after some minutes without a scrape, so that the series of both builds
 // are there for five minutes. It is left out as long; the others are judged, and so is another job.
 func TestTwoBuildsOfAnInstance(t *testing.T) {
-	random := rand.New(rand.NewPCG(45, 12))
 	const down, up = 70, 72
 	s := &scenario{minutes: until, rules: 2}
 	for job, more := range map[string]float64{"shop": 0, "cart": 0.1} {
 		s.job = job
+		random := rand.New(rand.NewPCG(45, 12))
 		old := simulated(random, service(0), 20, 0, deployed, nil)
 		now := simulated(random, service(more), 20, deployed, until, nil)
 		for i := range old {
@@ -186,7 +188,6 @@ func TestBuildOutlivesTheOneBefore(t *testing.T) {
 	for _, next := range []bool{false, true} {
 		t.Run(fmt.Sprint("another build: ", next), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(45, 13))
 			s := &scenario{minutes: end, step: 10}
 			gone := end
 			if next {
@@ -194,6 +195,7 @@ func TestBuildOutlivesTheOneBefore(t *testing.T) {
 			}
 			for job, more := range map[string]float64{"shop": 0.1, "calm": 0} {
 				s.job = job
+				random := rand.New(rand.NewPCG(45, 13))
 				for i, l := range simulated(random, service(0), 20, 0, was, nil) {
 					s.instance(fmt.Sprint("a", i), "v1", "request", l)
 				}
@@ -234,6 +236,24 @@ func TestFault_115_Clocks(t *testing.T) {
 		if !strings.Contains(rest, clock) { // ProfguardNoGoodWindow
 			t.Errorf("no rule uses a metric with %s", clock)
 		}
+	}
+}
+
+// Prometheus looks back five minutes. What a group records has to be there until it records the next, and
+// until that is computed: otherwise alerts that read it begin anew each time.
+func TestRecordsLast(t *testing.T) {
+	data, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intervals := regexp.MustCompile(`(?m)^    interval: (.*)$`).FindAllSubmatch(data, -1)
+	for _, found := range intervals {
+		if d, err := time.ParseDuration(string(found[1])); err != nil || d > 4*time.Minute {
+			t.Errorf("a group has an interval of %s", found[1])
+		}
+	}
+	if len(intervals) == 0 {
+		t.Error("no group has an interval")
 	}
 }
 

@@ -98,8 +98,10 @@ func (s *scenario) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "fleet_test.yml")
-	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %dm\ntests:\n  - interval: %dm\n    input_series:\n%s    promql_expr_test:\n%s",
-		path, max(s.rules, s.step, 1), max(s.step, 1), s.series.String(), s.tests.String()))
+	// Without an order, promtool evaluates groups in any: alerts before what they read has been recorded.
+	const groups = "profguard-fleet, profguard-fleet-functions, profguard-release, profguard-alerts"
+	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %dm\ngroup_eval_order: [%s]\ntests:\n  - interval: %dm\n    input_series:\n%s    promql_expr_test:\n%s",
+		path, max(s.rules, s.step, 1), groups, max(s.step, 1), s.series.String(), s.tests.String()))
 	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
