@@ -60,6 +60,9 @@ func TestFunctions(t *testing.T) {
 		if good := samples / 1000; !(good >= 2) || got[`profguard_window_work_total{unit="request"}`] != 50*good {
 			t.Errorf("%v samples and %v requests, want 50 requests for each 1000 samples", samples, got[`profguard_window_work_total{unit="request"}`])
 		}
+		if good := samples / 1000; got["profguard_window_seconds_total"] != 10*good {
+			t.Errorf("%v windows of 10s, and %v seconds", good, got["profguard_window_seconds_total"])
+		}
 		for series, share := range map[string]float64{
 			`profguard_function_hits_total{function="main.work"}`:   0.99,
 			`profguard_function_hits_total{function="fmt.Println"}`: 0.01,

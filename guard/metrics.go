@@ -33,6 +33,7 @@ var (
 	metricFunction = newCounter("function_hits_total", "Samples charged to the function, in all windows that are counted.", "function")
 	metricCounted  = newCounter("function_samples_total", "Samples of all windows that are counted.")
 	metricRest     = newGauge("function_rest_ratio", "The largest share of the last samples that a function without a series of its own can have had.")
+	metricSeconds  = newCounter("window_seconds_total", "How long all windows that are counted were.")
 	metricWork     = newCounter("window_work_total", "Work done in all windows that are counted.", "unit")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
@@ -136,6 +137,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	}
 	if t := g.counts.Load(); t != nil {
 		add(metricCounted, float64(t.Samples))
+		add(metricSeconds, t.Seconds)
 		add(metricRest, t.Rest)
 		for _, h := range t.Hits {
 			add(metricFunction, float64(h.Count), h.Function)

@@ -44,6 +44,7 @@ var (
 	functionHits    = counter("function_hits_total", "Samples charged to the function, in all windows that are counted.", "function")
 	functionSamples = counter("function_samples_total", "Samples of all windows that are counted.")
 	functionRest    = gauge("function_rest_ratio", "The largest share of the last samples that a function without a series of its own can have had.")
+	windowSeconds   = counter("window_seconds_total", "How long all windows that are counted were.")
 	windowWork      = counter("window_work_total", "Work done in all windows that are counted.", "unit")
 	probeSuccess    = gauge("probe_success", "1 if the target has answered with a profile, else 0.")
 	probeFailure    = gauge("probe_failure_info", "1 if the probe has failed, with a word for the reason; the log of the probe has the text.", "reason")
@@ -111,6 +112,7 @@ func (w *watched) page() (p page) {
 	}
 	t := w.counter.Totals()
 	p.add(functionSamples, float64(t.Samples))
+	p.add(windowSeconds, t.Seconds)
 	p.add(functionRest, t.Rest)
 	for _, h := range t.Hits {
 		p.add(functionHits, float64(h.Count), h.Function)

@@ -428,7 +428,7 @@ func TestProbeExportsAsAGuard(t *testing.T) {
 	}
 	for _, m := range []exported{
 		budgetState, budgetValue, budgetLow, budgetHigh, budgetLimit, budgetOffender, verdicts, samplesTotal, hitsTotal,
-		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowWork, probeSuccess, probeFailure, probeDuration,
+		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowSeconds, windowWork, probeSuccess, probeFailure, probeDuration,
 	} {
 		d := regexp.MustCompile(`fqName: "(.*?)", help: "(.*?)", .*variableLabels: \{(.*?)\}`).FindStringSubmatch(m.desc.String())
 		labels := "none"

@@ -7,14 +7,15 @@ import "math"
 // A Process is what a process exports: the sums over all its windows.
 type Process struct {
 	Samples, Work float64
+	Seconds       float64   // of its windows
 	Hits          []float64 // by function; below zero where there is no series
 	Rest          float64   // a share that no function without a series exceeds
 }
 
 // build are the sums over the processes of a build.
 type build struct {
-	n                            float64
 	work, work2, samples, rest   float64
+	seconds                      float64
 	hits, hits2, hitsWork, above []float64 // by function
 	known                        []bool    // a process has a series of it
 }
@@ -30,7 +31,7 @@ func newBuild(processes []Process, functions int) *build {
 			continue
 		}
 		rest := p.Rest * p.Samples
-		b.n++
+		b.seconds += p.Seconds
 		b.work, b.work2, b.samples, b.rest = b.work+p.Work, b.work2+p.Work*p.Work, b.samples+p.Samples, b.rest+rest
 		for f, h := range p.Hits {
 			if h < 0 {
@@ -52,8 +53,9 @@ func (b *build) effective() float64 { return b.work * b.work / b.work2 }
 // variance is that of the cost of a function, from how the processes differ.
 func (b *build) variance(f int) (v float64, known bool) {
 	cost := b.hits[f] / b.work
-	v = (b.hits2[f] - 2*cost*b.hitsWork[f] + cost*cost*b.work2) / (b.work * b.work) * b.n / (b.n - 1)
-	return v, b.known[f] && b.n > 1
+	n := b.effective()
+	v = (b.hits2[f] - 2*cost*b.hitsWork[f] + cost*cost*b.work2) / (b.work * b.work) * n / (n - 1)
+	return v, b.known[f] && n-1 > 0.01
 }
 
 // A mean is an average over the times at which there is a value.
@@ -64,9 +66,9 @@ func (m *mean) of() float64   { return m.sum / m.n }
 
 // Old is the build before, on its last day.
 type Old struct {
-	functions                             int
-	samples, work, rest, effective, count mean
-	most, workOf, variance                []mean
+	functions                               int
+	samples, work, rest, effective, seconds mean
+	most, workOf, variance                  []mean
 }
 
 // NewOld returns one of which nothing is known yet.
@@ -77,14 +79,14 @@ func NewOld(functions int) *Old {
 // See adds how its processes are at one more time.
 func (o *Old) See(processes []Process) {
 	b := newBuild(processes, o.functions)
-	if b.n == 0 {
+	if b.work == 0 {
 		return
 	}
 	o.samples.add(b.samples)
 	o.work.add(b.work)
 	o.rest.add(b.rest)
 	o.effective.add(b.effective())
-	o.count.add(b.n)
+	o.seconds.add(b.seconds)
 	for f := range o.most {
 		if !b.known[f] {
 			continue
@@ -119,8 +121,8 @@ type Difference struct {
 func (o *Old) Compare(processes []Process) []Difference {
 	list := make([]Difference, o.functions)
 	b := newBuild(processes, o.functions)
-	n := max(b.n, o.count.of())
-	if b.n == 0 || !(n >= 3) {
+	n := max(b.effective(), o.effective.of())
+	if b.work == 0 || !(n > 2.1) {
 		return list
 	}
 	total := o.samples.of() / o.work.of()
@@ -138,6 +140,13 @@ func (o *Old) Compare(processes []Process) []Difference {
 	return list
 }
 
+// load is the factor by which the old build's costs are taken, where a process of the new one has less work a
+// second. Some of what it does takes the same time whatever work there is: only what costs more per unit of
+// work, and more per second, is more.
+func (o *Old) load(b *build) float64 {
+	return max(1, o.work.of()/o.seconds.of()*b.seconds/b.work)
+}
+
 func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
 	was, old := o.rest.of()/o.work.of(), 0.0
 	if o.most[f].n > 0 {
@@ -146,10 +155,12 @@ func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
 	if o.variance[f].n > 0 {
 		old = o.variance[f].of() / o.workOf[f].of()
 	}
+	load := o.load(b)
+	was, old = was*load, old*load*load
 	cost := b.hits[f] / b.work
-	more, fewNow := cost-was, few(b.n)
+	more, fewNow := cost-was, few(b.effective())
 	d.Points = more / total
-	moved := o.most[f].n == 0 && more < 2*gone
+	moved := o.most[f].n == 0 && more/load < 2*gone
 	// A few processes differ by factors rather than by amounts. The limits are for a cost of 0.
 	factor := min(max(cost/was, 1e-9), 1e9)
 	sampling := was / b.work * (1 + fewNow) * math.Pow(min(was/cost, 1), 0.75*fewNow)
@@ -159,7 +170,7 @@ func (o *Old) compare(b *build, f int, n, total, gone float64) (d Difference) {
 	if own, known := b.variance(f); known {
 		own *= math.Pow(min(was/cost, 1), 1+fewNow)
 		now = max(now, own)
-		old = max(old, few(o.count.of())*own*b.effective()/o.effective.of())
+		old = max(old, few(o.effective.of())*own*b.effective()/o.effective.of())
 	}
 	d.Variance = now + old + bernstein
 	d.Evidence = n * math.Log1p(more*more/d.Variance/(n-1))

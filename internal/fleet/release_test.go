@@ -24,10 +24,21 @@ type fleets struct {
 
 // rollOut lets so many processes of a service run for a day, and replaces them by others of another.
 func rollOut(seed uint64, before, after *Service, was, is int) *fleets {
+	return rollOutLoads(seed, before, after, loads(was, 1), loads(is, 1))
+}
+
+// loads are those of so many processes, of which the first has another one.
+func loads(n int, first float64) []float64 {
+	return append([]float64{first}, slices.Repeat([]float64{1}, n-1)...)
+}
+
+// rollOutLoads is rollOut with processes that have so much work.
+func rollOutLoads(seed uint64, before, after *Service, was, is []float64) *fleets {
 	f := &fleets{Rand: rand.New(rand.NewPCG(45, seed)), old: NewOld(len(before.Shares))}
 	var pods []*Pod
-	for range was {
+	for _, load := range was {
 		pods = append(pods, before.Start(f.Rand))
+		pods[len(pods)-1].Load = load
 	}
 	for range 4 { // quarters of the day
 		for _, p := range pods {
@@ -35,8 +46,9 @@ func rollOut(seed uint64, before, after *Service, was, is int) *fleets {
 		}
 		f.old.See(snapshot(pods))
 	}
-	for range is {
+	for _, load := range is {
 		f.now = append(f.now, after.Start(f.Rand))
+		f.now[len(f.now)-1].Load = load
 	}
 	return f
 }
@@ -151,6 +163,65 @@ func TestOneProcessLess(t *testing.T) {
 			if less < 0.7*all {
 				t.Errorf("seed %d: the evidence is %.1f of %d processes, and %.1f of %d", seed, all, n, less, n-1)
 			}
+		}
+	}
+}
+
+// A service takes a twentieth of its CPU, or a fifth, whatever work there is. A build that has less work than
+// the one before, as at night or in a canary, or more, is no dearer for it; what costs more is told of.
+func TestOtherWork(t *testing.T) {
+	for _, always := range []float64{0.5, 2} {
+		s := *Usual(functions)
+		s.Always = always
+		for _, load := range []float64{0.1, 0.5, 0.8, 2} {
+			for _, size := range []struct{ was, is int }{{100, 100}, {20, 1}, {12, 12}} {
+				is := slices.Repeat([]float64{load}, size.is)
+				found := 0
+				for seed := range uint64(10) {
+					equal := rollOutLoads(3000+seed, &s, &s, loads(size.was, 1), is)
+					more := rollOutLoads(3000+seed, &s, dearer(&s, onePer100, 0.2), loads(size.was, 1), is)
+					told := false
+					for range 12 {
+						if list := equal.look(); slices.ContainsFunc(list, isSure) {
+							t.Errorf("%v processes, %g of the work, seed %d: %d is told of", size, load, seed, slices.IndexFunc(list, isSure))
+						}
+						told = told || more.look()[onePer100].Sure
+					}
+					if told {
+						found++
+					}
+				}
+				if size.was == 100 && load >= 0.5 && found < 10 {
+					t.Errorf("%v processes, %g of the work: 20 points more are found in %d of 10", size, load, found)
+				}
+			}
+		}
+	}
+}
+
+// Of 20 processes one has 50 times the work of each other: they tell as much as two, which is nothing. With
+// twice the work, they tell.
+func TestUnequalWork(t *testing.T) {
+	s := Usual(functions)
+	for _, first := range []float64{2, 10, 50} {
+		found := 0
+		for seed := range uint64(20) {
+			equal := rollOutLoads(4000+seed, s, s, loads(20, first), loads(20, first))
+			more := rollOutLoads(4000+seed, s, dearer(s, onePer100, 0.05), loads(20, first), loads(20, first))
+			told := false
+			for range 36 {
+				if list := equal.look(); slices.ContainsFunc(list, isSure) {
+					t.Errorf("one with %g times the work, seed %d: %d is told of", first, seed, slices.IndexFunc(list, isSure))
+				}
+				told = told || more.look()[onePer100].Sure
+			}
+			if told {
+				found++
+			}
+		}
+		t.Logf("one with %g times the work: 5 points more are found in %d of 20", first, found)
+		if first == 2 && found < 19 {
+			t.Errorf("one with %g times the work: 5 points more are found in %d of 20", first, found)
 		}
 	}
 }

@@ -13,6 +13,7 @@ type Service struct {
 	Windows   float64 // share of a function in a window
 	Samples   float64 // of a window, on average
 	Work      float64 // of a window
+	Always    float64 // samples of a window that the last function has, whatever work there is
 }
 
 // Usual is a service with so many functions, of which the largest has half of the CPU, and the 50th
@@ -28,6 +29,7 @@ func Usual(functions int) *Service {
 // A Pod is a simulated process.
 type Pod struct {
 	Process
+	Load   float64 // its work, as a part of the usual
 	of     *Service
 	cost   float64
 	shares []float64
@@ -35,7 +37,7 @@ type Pod struct {
 
 // Start starts one, whose functions have all a series.
 func (s *Service) Start(random *rand.Rand) *Pod {
-	p := &Pod{of: s, cost: factor(random, s.Processes), shares: make([]float64, len(s.Shares))}
+	p := &Pod{Load: 1, of: s, cost: factor(random, s.Processes), shares: make([]float64, len(s.Shares))}
 	p.Hits = make([]float64, len(s.Shares))
 	for f, share := range s.Shares {
 		p.shares[f] = share * factor(random, s.Processes)
@@ -45,7 +47,7 @@ func (s *Service) Start(random *rand.Rand) *Pod {
 
 // Run adds windows, and returns their samples and hits.
 func (p *Pod) Run(random *rand.Rand, windows float64) (samples float64, hits []float64) {
-	work := Poisson(random, p.of.Work*windows)
+	work := Poisson(random, p.of.Work*windows*p.Load)
 	samples = Poisson(random, p.of.Samples*p.cost*work/p.of.Work)
 	hits = make([]float64, len(p.shares))
 	deviation := p.of.Windows / math.Sqrt(windows)
@@ -53,7 +55,12 @@ func (p *Pod) Run(random *rand.Rand, windows float64) (samples float64, hits []f
 		hits[f] = min(samples, Poisson(random, samples*share*factor(random, deviation)))
 		p.Hits[f] += hits[f]
 	}
-	p.Samples, p.Work = p.Samples+samples, p.Work+work
+	if p.of.Always > 0 {
+		last := len(hits) - 1
+		n := Poisson(random, p.of.Always*windows*p.shares[last]/p.of.Shares[last])
+		samples, hits[last], p.Hits[last] = samples+n, hits[last]+n, p.Hits[last]+n
+	}
+	p.Samples, p.Work, p.Seconds = p.Samples+samples, p.Work+work, p.Seconds+10*windows
 	return samples, hits
 }
 

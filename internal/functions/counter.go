@@ -37,6 +37,7 @@ type Counter struct {
 	query   int
 	sketch  *sketch
 	samples int64
+	seconds float64
 	work    map[string]float64 // nil before the first window
 }
 
@@ -108,6 +109,7 @@ func (c *Counter) Add(ctx context.Context, w Window) error {
 	}
 	c.sketch.add(sums.Total, hits)
 	c.samples = decode.AddSaturating(c.samples, sums.Total)
+	c.seconds += max(0, float64(t.DurationNanos)*1e-9)
 	if c.work == nil {
 		c.work = map[string]float64{}
 		for name := range w.Work {
@@ -126,6 +128,7 @@ func (c *Counter) Add(ctx context.Context, w Window) error {
 // Totals are the sums over all windows.
 type Totals struct {
 	Samples int64
+	Seconds float64            // how long the windows were
 	Work    map[string]float64 // by unit
 	Hits    []Hits             // by name
 	Rest    float64            // no function that is not in Hits had a larger share of late
@@ -140,7 +143,7 @@ type Hits struct {
 
 // Totals returns the sums so far. They do not change later.
 func (c *Counter) Totals() Totals {
-	t := Totals{Samples: c.samples, Work: maps.Clone(c.work), Rest: c.sketch.rest()}
+	t := Totals{Samples: c.samples, Seconds: c.seconds, Work: maps.Clone(c.work), Rest: c.sketch.rest()}
 	for name, tally := range c.sketch.by {
 		if tally.series {
 			t.Hits = append(t.Hits, Hits{name, tally.hits})

@@ -39,7 +39,7 @@ main.main;main.serve;runtime.mallocgc 5
 `
 	windows(t, c, window, window)
 	want := Totals{
-		Samples: 70, Work: map[string]float64{"request": 20},
+		Samples: 70, Seconds: 20, Work: map[string]float64{"request": 20},
 		Hits: []Hits{{"example.com/lib.Do", 20}, {"main.leaf", 40}, {"main.run", 60}, {"main.serve", 10}, {"main.small", 40}},
 	}
 	got := c.Totals()

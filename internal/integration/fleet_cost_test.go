@@ -40,7 +40,7 @@ func exposition(instance int, since time.Duration) string {
 		share := 0.5 / float64(n+1) * (1 + float64((instance+n)%10)/20)
 		fmt.Fprintf(&b, "profguard_function_hits_total{function=\"github.com/example/shop/internal/orders.(*Service).Function%03d\"} %.0f\n", n, 100*windows*share)
 	}
-	fmt.Fprintf(&b, "profguard_function_samples_total %.0f\nprofguard_function_rest_ratio 0.004\nprofguard_window_work_total{unit=\"request\"} %.0f\n", 100*windows, 1000*windows)
+	fmt.Fprintf(&b, "profguard_function_samples_total %.0f\nprofguard_function_rest_ratio 0.004\nprofguard_window_seconds_total %.0f\nprofguard_window_work_total{unit=\"request\"} %.0f\n", 100*windows, 10*windows, 1000*windows)
 	fmt.Fprintf(&b, "profguard_build_info{goversion=\"go1.26.8\",revision=\"%d\",version=\"v1\"} 1\n", instance%2)
 	for n := range 22 { // outcomes of windows, panics, events that were dropped
 		fmt.Fprintf(&b, "profguard_windows_total{outcome=\"outcome-%d\"} %.0f\n", n, windows)

@@ -23,6 +23,7 @@ type scenario struct {
 	step          int    // minutes between two scrapes; 0 for one
 	rules         int    // minutes between two evaluations; 0 for step
 	job           string // of the instances that are added; "" for shop
+	functionsLate bool   // alerts see the shares of functions of the evaluation before
 }
 
 // A life is what one process exports in each step; nil where it is not scraped.
@@ -61,6 +62,7 @@ func (s *scenario) exports(name, unit string, l life) {
 	add("function_samples_total", "", func(p *fleet.Process) float64 { return p.Samples })
 	add("function_rest_ratio", "", func(p *fleet.Process) float64 { return p.Rest })
 	add("window_work_total", fmt.Sprintf(", unit=%q", unit), func(p *fleet.Process) float64 { return p.Work })
+	add("window_seconds_total", "", func(p *fleet.Process) float64 { return p.Seconds })
 	functions := 0
 	for _, p := range l {
 		if p != nil {
@@ -97,11 +99,14 @@ func (s *scenario) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "fleet_test.yml")
 	// Without an order, promtool evaluates groups in any: alerts before what they read has been recorded.
-	const groups = "profguard-fleet, profguard-fleet-functions, profguard-release, profguard-alerts"
+	order := []string{"profguard-fleet-functions", "profguard-fleet", "profguard-release", "profguard-alerts"}
+	if s.functionsLate {
+		order = append(order[1:], order[0])
+	}
+	file := filepath.Join(t.TempDir(), "fleet_test.yml")
 	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %dm\ngroup_eval_order: [%s]\ntests:\n  - interval: %dm\n    input_series:\n%s    promql_expr_test:\n%s",
-		path, max(s.rules, s.step, 1), groups, max(s.step, 1), s.series.String(), s.tests.String()))
+		path, max(s.rules, s.step, 1), strings.Join(order, ", "), max(s.step, 1), s.series.String(), s.tests.String()))
 	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
@@ -150,16 +155,20 @@ func TestRulesAreTheFormula(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		more     float64
+		work     float64 // of a new process, as a part of that of an old one
 		was, is  int
 		wantSure bool
 	}{
-		{"a point more", 0.01, 100, 100, true},
-		{"equal", 0, 100, 100, false},
-		{"one new process", 0.4, 40, 1, true},
-		{"one new process, equal", 0, 40, 1, false},
-		{"few old processes", 0.3, 5, 30, true},
-		{"of 20, one less", 0.3, 20, 19, true},
-		{"of 14, equal", 0, 14, 14, false},
+		{"a point more", 0.01, 1, 100, 100, true},
+		{"equal", 0, 1, 100, 100, false},
+		{"one new process", 0.4, 1, 40, 1, true},
+		{"one new process, equal", 0, 1, 40, 1, false},
+		{"few old processes", 0.3, 1, 5, 30, true},
+		{"of 20, one less", 0.3, 1, 20, 19, true},
+		{"of 14, equal", 0, 1, 14, 14, false},
+		{"less work", 0.1, 0.5, 100, 100, true},
+		{"less work, equal", 0, 0.5, 100, 100, false},
+		{"more work", 0.1, 2, 15, 15, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +180,10 @@ func TestRulesAreTheFormula(t *testing.T) {
 				s.instance(fmt.Sprint("old-", i), "v1", "request", l)
 			}
 			var list []fleet.Difference
-			for i, l := range simulated(random, service(tt.more), tt.is, deployed, until, func(minute int, now []fleet.Process) {
+			after := service(tt.more)
+			after.Samples, after.Work = after.Samples*tt.work, after.Work*tt.work
+			after.Always = (1 - min(tt.work, 1)) * service(0).Samples * after.Shares[3] // as much a second as before
+			for i, l := range simulated(random, after, tt.is, deployed, until, func(minute int, now []fleet.Process) {
 				if minute == until-1 {
 					list = old.Compare(now)
 				}
@@ -234,3 +246,30 @@ func TestShareBoundHasNoStep(t *testing.T) {
 	t.Log(low)
 	s.run(t)
 }
+
+// The group of functions has an interval of 5 minutes, for as long as Prometheus knows a value: the alert
+// holds through the seconds in which the next values are computed.
+func TestShareIsKnownBetweenEvaluations(t *testing.T) {
+	s := &scenario{rules: 6, functionsLate: true}
+	for job, hits := range map[string]int{"shop": 40, "calm": 15} { // of 100
+		for i := range 20 {
+			of := fmt.Sprintf(`job=%q, instance="%d"`, job, i)
+			for series, n := range map[string]int{
+				`profguard_function_samples_total{` + of:                 100,
+				`profguard_function_hits_total{function="f", ` + of:      hits,
+				`profguard_samples_total{` + ofBudget + of:               100,
+				`profguard_budget_limit{unit="ratio", budget="b", ` + of: 0,
+			} {
+				start := "0"
+				if n == 0 {
+					start = "0.2"
+				}
+				fmt.Fprintf(&s.series, "      - {series: '%s}', values: \"%s+%dx120\"}\n", series, start, n)
+			}
+		}
+	}
+	s.want(96, `count by (job) (ALERTS{alertname="ProfguardFleetShareHigh",alertstate="firing"})`, map[string]float64{`{job="shop"}`: 1})
+	s.run(t)
+}
+
+const ofBudget = `budget="b", additive="function", `
