@@ -446,4 +446,7 @@ func (p *prober) ask(ctx context.Context, t *probeTarget) error {
 }
 
 // isBusy reports whether the profiler was in use.
-func isBusy(err error) bool { return err != nil && strings.Contains(err.Error(), "already in use") }
+func isBusy(err error) bool {
+	answer, _ := errors.AsType[noProfile](err)
+	return answer.busy
+}

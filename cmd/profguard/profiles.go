@@ -157,9 +157,12 @@ func addressedKind(arg string) string {
 const ofGuard = "http://localhost:6060/debug/profguard/profile"
 
 // noProfile is an answer of a service that is no profile.
-type noProfile string
+type noProfile struct {
+	text string
+	busy bool // the service's profiler is in use
+}
 
-func (e noProfile) Error() string { return string(e) }
+func (e noProfile) Error() string { return e.text }
 
 func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	u, err := address(arg, s.seconds)
@@ -181,19 +184,20 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 		said := s.credentials.hidden(string(answer))
 		said = said[:min(len(said), 300)]
 		remedy := s.credentials.remedy(resp.StatusCode)
+		busy := strings.Contains(string(answer), "already in use")
 		switch {
 		case resp.StatusCode/100 == 3:
 			remedy = "; the probe follows no redirection, nor does a request with -authorization: give the address that it leads to"
 		case resp.StatusCode == http.StatusNotFound:
 			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as " + ofGuard
-		case strings.Contains(said, "already in use"):
+		case busy:
 			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as " + ofGuard
 		}
-		return nil, noProfile(fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(said), remedy))
+		return nil, noProfile{fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(said), remedy), busy}
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		resp.Body.Close()
-		return nil, noProfile("answered with a page: give the address of a profile, such as that of a guard, " + ofGuard)
+		return nil, noProfile{text: "answered with a page: give the address of a profile, such as that of a guard, " + ofGuard}
 	}
 	return resp.Body, nil
 }
