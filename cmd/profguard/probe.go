@@ -20,6 +20,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -439,7 +440,7 @@ func (p *prober) ask(ctx context.Context, t *probeTarget) error {
 		t.known.windows[outcome]++
 		return err
 	}
-	if t.known.restarted(a) {
+	if t.known.restarted(of(list, kinds.CPU), a) {
 		t.known = p.judging.watch()
 	}
 	return cmp.Or(t.known.add(ctx, list, a), list[0].err)

@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/internal/waiting"
@@ -173,6 +174,52 @@ func TestProbeCountsFunctions(t *testing.T) {
 	waiting.Until(t, "another window to be added", func() bool {
 		_, body = p.get(t, "/probe?target="+host(server))
 		return value(body, "profguard_function_samples_total") > samples
+	})
+}
+
+// Another build at the same address begins at 0, also if the target does not say when it has started.
+func TestProbeOfAnotherBuild(t *testing.T) {
+	server := working(t, false)
+	var next atomic.Bool
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/profile") {
+			server.Config.Handler.ServeHTTP(w, r)
+			return
+		}
+		taken := httptest.NewRecorder()
+		server.Config.Handler.ServeHTTP(taken, r)
+		prof, err := profile.Parse(taken.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		for _, m := range prof.Mapping {
+			if m.BuildID = "before"; next.Load() {
+				m.BuildID = "next"
+			}
+		}
+		_ = prof.Write(w)
+	}))
+	defer target.Close()
+	p := startProbe(t, "-budget", "each: no function above 99%", "-allow", "127.0.0.0/8")
+	probed := func() (windows float64, body string) {
+		_, body = p.get(t, "/probe?target="+host(target))
+		return value(body, `profguard_windows_total{outcome="ok"}`), body
+	}
+	waiting.Until(t, "windows of a build", func() bool {
+		n, body := probed()
+		return n >= 2 && strings.Contains(body, `revision="before"`)
+	})
+	next.Store(true)
+	waiting.Until(t, "the next build", func() bool {
+		n, body := probed()
+		if !strings.Contains(body, `revision="next"`) {
+			return false
+		}
+		if n != 1 {
+			t.Errorf("the first window of a build is number %v", n)
+		}
+		return true
 	})
 }
 

@@ -266,8 +266,14 @@ func usedBetween(from, to *metrics, rule *judge.Rule) (u judge.Usage, known bool
 	return u, hasCPU
 }
 
-// restarted reports whether the process is another one than before.
-func (w *watched) restarted(a *answer) bool {
+// restarted reports whether the process is another one than before: by when it has started, and by its build,
+// as some do not say when. What two builds did would be counted as one's.
+func (w *watched) restarted(cpu *input, a *answer) bool {
+	if cpu != nil && cpu.table != nil && w.revision != "" {
+		if now := cpu.table.Build(); now != "" && now != w.revision {
+			return true
+		}
+	}
 	if a.failed != nil || w.started == 0 {
 		return false
 	}
