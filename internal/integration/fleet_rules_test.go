@@ -23,7 +23,6 @@ type scenario struct {
 	step          int    // minutes between two scrapes; 0 for one
 	rules         int    // minutes between two evaluations; 0 for step
 	job           string // of the instances that are added; "" for shop
-	functionsLate bool   // alerts see the shares of functions of the evaluation before
 }
 
 // A life is what one process exports in each step; nil where it is not scraped.
@@ -100,13 +99,10 @@ func (s *scenario) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Without an order, promtool evaluates groups in any: alerts before what they read has been recorded.
-	order := []string{"profguard-fleet-functions", "profguard-fleet", "profguard-release", "profguard-alerts"}
-	if s.functionsLate {
-		order = append(order[1:], order[0])
-	}
+	const groups = "profguard-fleet, profguard-fleet-functions, profguard-release, profguard-alerts"
 	file := filepath.Join(t.TempDir(), "fleet_test.yml")
 	write(t, file, fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %dm\ngroup_eval_order: [%s]\ntests:\n  - interval: %dm\n    input_series:\n%s    promql_expr_test:\n%s",
-		path, max(s.rules, s.step, 1), strings.Join(order, ", "), max(s.step, 1), s.series.String(), s.tests.String()))
+		path, max(s.rules, s.step, 1), groups, max(s.step, 1), s.series.String(), s.tests.String()))
 	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
@@ -246,30 +242,3 @@ func TestShareBoundHasNoStep(t *testing.T) {
 	t.Log(low)
 	s.run(t)
 }
-
-// The group of functions has an interval of 5 minutes, for as long as Prometheus knows a value: the alert
-// holds through the seconds in which the next values are computed.
-func TestShareIsKnownBetweenEvaluations(t *testing.T) {
-	s := &scenario{rules: 6, functionsLate: true}
-	for job, hits := range map[string]int{"shop": 40, "calm": 15} { // of 100
-		for i := range 20 {
-			of := fmt.Sprintf(`job=%q, instance="%d"`, job, i)
-			for series, n := range map[string]int{
-				`profguard_function_samples_total{` + of:                 100,
-				`profguard_function_hits_total{function="f", ` + of:      hits,
-				`profguard_samples_total{` + ofBudget + of:               100,
-				`profguard_budget_limit{unit="ratio", budget="b", ` + of: 0,
-			} {
-				start := "0"
-				if n == 0 {
-					start = "0.2"
-				}
-				fmt.Fprintf(&s.series, "      - {series: '%s}', values: \"%s+%dx120\"}\n", series, start, n)
-			}
-		}
-	}
-	s.want(96, `count by (job) (ALERTS{alertname="ProfguardFleetShareHigh",alertstate="firing"})`, map[string]float64{`{job="shop"}`: 1})
-	s.run(t)
-}
-
-const ofBudget = `budget="b", additive="function", `
