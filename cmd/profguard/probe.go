@@ -90,6 +90,7 @@ type probeTarget struct {
 	ended  time.Time
 	answer page // of the last probe
 	failed string
+	lacks  string
 	known  *watched
 }
 
@@ -361,9 +362,25 @@ func (p *prober) tell(t *probeTarget, err error) {
 		return
 	}
 	if err != nil {
-		p.said.write(fmt.Sprintf("%s: the probe has failed (%s): %v", t.root.Host, now, err))
+		p.said.write(fmt.Sprintf("%s: the probe has failed (%s): %s", t.root.Host, now, strings.TrimPrefix(err.Error(), t.root.Host+": ")))
 	} else {
 		p.said.write(t.root.Host + ": the probe works again")
+	}
+}
+
+// tellLack says in the log that the metrics of a target, which is profiled, begin to lack what the probe
+// reads of them. That is no failure: budgets on functions are judged without it.
+func (p *prober) tellLack(t *probeTarget, a *answer) {
+	before := t.lacks
+	if t.lacks = a.lack(p.judging.units); t.lacks == before {
+		return
+	}
+	switch t.lacks {
+	case "":
+	case a.at.Path:
+		p.said.write(fmt.Sprintf("%s: no metrics, so no figures and no work: %v", t.root.Host, a.failed))
+	default:
+		p.said.write(fmt.Sprintf("%s: %s has no counter %s: its work counts as none until there is one", t.root.Host, a.at.Path, t.lacks))
 	}
 }
 
@@ -443,6 +460,7 @@ func (p *prober) ask(ctx context.Context, t *probeTarget) error {
 	if t.known.restarted(of(list, kinds.CPU), a) {
 		t.known = p.judging.watch()
 	}
+	p.tellLack(t, a)
 	return cmp.Or(t.known.add(ctx, list, a), list[0].err)
 }
 

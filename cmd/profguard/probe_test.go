@@ -284,7 +284,7 @@ func TestProbeTellsWhy(t *testing.T) {
 				return value(own, `profguard_probes_total{result="failed"}`) >= 2
 			})
 		}
-		if n := strings.Count(p.said(), target+": the probe has failed"); n != 1 {
+		if n := strings.Count(p.said(), target+": the probe has failed ("+reason+"): "); n != 1 || strings.Contains(p.said(), "): "+target) {
 			t.Errorf("%d lines on %s in %s", n, target, p.said())
 		}
 	}
@@ -293,6 +293,34 @@ func TestProbeTellsWhy(t *testing.T) {
 	}
 	if !strings.Contains(p.said(), "left out, without series: the probe has no baseline") {
 		t.Errorf("it says %s", p.said())
+	}
+}
+
+// What the metrics of a target lack is logged once, as its work is not counted then; of others nothing is said.
+func TestProbeTellsWhatIsLacking(t *testing.T) {
+	whole := working(t, true)
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
+		whole.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer silent.Close()
+	for unit, want := range map[string]map[string]string{
+		"spins_total":  {host(whole): "", host(silent): ": no metrics, so no figures and no work: http://" + host(silent) + "/metrics answered 404 Not Found\n"},
+		"spins2_total": {host(whole): ": /metrics has no counter spins2_total: its work counts as none until there is one\n"},
+	} {
+		p := startProbe(t, "-budget", "each: no function above 99%", "-unit", unit, "-allow", "127.0.0.0/8")
+		for target, line := range want {
+			waiting.Until(t, "two probes", func() bool {
+				_, body := p.get(t, "/probe?target="+target)
+				return value(body, `profguard_windows_total{outcome="ok"}`) >= 2
+			})
+			if n, lines := strings.Count(p.said(), target+line), strings.Count(p.said(), target); line != "" && n != 1 || line == "" && lines > 0 {
+				t.Errorf("-unit %s: of %s it says %s", unit, target, p.said())
+			}
+		}
 	}
 }
 

@@ -125,6 +125,20 @@ func (a *answer) grown(text string) (n float64, known bool) {
 	return a.after.grown(a.before, u)
 }
 
+// lack is the path of the metrics if they could not be read, the first unit that they do not count, or "".
+func (a *answer) lack(units []string) string {
+	if a.failed != nil {
+		return a.at.Path
+	}
+	for _, text := range units {
+		u, _ := unit.ParseWork(text)
+		if _, counted := a.after.sum(u); !counted {
+			return text
+		}
+	}
+	return ""
+}
+
 // ask asks a service for the profiles of a list, at the same time, and for its metrics at the
 // beginning and at the end. It fails if there is no profile at all.
 func (s *source) ask(ctx context.Context, root *url.URL, list []*input, units []string, facts judge.Facts) (*answer, error) {
