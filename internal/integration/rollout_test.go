@@ -61,7 +61,7 @@ func TestRollout(t *testing.T) {
 	}
 	text := prom.description(t, "ProfguardReleaseCostsMore")
 	t.Logf("after %.0f samples: %s", samples(costly), text)
-	if !regexp.MustCompile(`^Revision ` + costly + ` takes more CPU per requests_total than \S+, .* main\.tax \+[3-8]\.\d\d[,.].* The whole takes 10\d`).MatchString(text) {
+	if !regexp.MustCompile(`^Revision ` + costly + ` takes more CPU per requests_total than .*\(\w+\), .* main\.tax \+[3-8]\.\d\d[,.].* The whole takes 10\d`).MatchString(text) {
 		t.Errorf("the alert says %q", text)
 	}
 	if empty := withoutData(t, prom, queriesOf(t, "Functions of a job, by build")); len(empty) > 0 {
