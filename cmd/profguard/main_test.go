@@ -165,6 +165,7 @@ func service(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/busy/profile", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
 	})
+	mux.HandleFunc("/idle/profile", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "few.pprof") })
 	mux.HandleFunc("/guarded/profile", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer letmein" {
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
@@ -278,6 +279,7 @@ var commands = []string{
 	"suggest shop10.pprof",
 	"suggest -module example.com/shop planted10.pprof",
 	"suggest few.pprof",
+	"suggest URL/idle/profile",
 	"suggest small10.pprof",
 	"suggest -seconds 1 URL",
 	"suggest heap.pprof",

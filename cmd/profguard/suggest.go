@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
@@ -77,7 +78,11 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 	for {
 		count, took := float64(w.table.Count()), float64(w.table.DurationNanos)*1e-9
 		missing := math.Ceil(1.2 * took * (leastSamples - count) / max(count, 1))
-		if missing <= 0 || took <= 0 || took+missing > longest {
+		if missing <= 0 || took <= 0 {
+			return nil
+		}
+		if took+missing > longest {
+			fmt.Fprintf(s.err, "%.0f of %d samples: the rest would take %v at this rate, and the limit is %v\n", count, leastSamples, time.Duration(missing)*time.Second, longest*time.Second)
 			return nil
 		}
 		s.seconds = int(max(missing, 5))
