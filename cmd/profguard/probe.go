@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,7 +43,7 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 	f.StringVar(&p.judging.module, "module", "", "the `path` of your module, for whom to blame and what is a server's own work")
 	f.StringVar(&p.source.metrics, "metrics", "/metrics", "the `path` of the targets' own metrics")
 	concurrency := f.Int("concurrency", 50, "how many targets are probed at the same time, at most")
-	f.IntVar(&p.most, "targets", 1000, "how many targets are remembered, at most; the one that was probed longest ago is forgotten")
+	f.IntVar(&p.most, "targets", 1000, "how many targets are remembered, at most; those that are not asked for make room for others")
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
@@ -237,6 +238,10 @@ func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	t := p.target(root)
+	if t == nil {
+		refuse("crowded", http.StatusServiceUnavailable, fmt.Errorf("expected at most %d targets, which are all in use: -targets says how many may be remembered", p.most))
+		return
+	}
 	waiting, cancel := context.WithTimeout(r.Context(), left)
 	defer cancel()
 	select {
@@ -275,21 +280,19 @@ func (p *prober) timeLeft(r *http.Request) (time.Duration, error) {
 	return min(left, most), nil
 }
 
-// target is what is remembered of a target.
+// target is what is remembered of a target, nil if there is no room for another one: a target that is
+// still asked for is not forgotten, as its counters would begin at 0 each time.
 func (p *prober) target(root *url.URL) *probeTarget {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := root.String()
 	t := p.targets[name]
 	if t == nil {
-		for len(p.targets) >= p.most {
-			oldest := ""
-			for name, t := range p.targets {
-				if oldest == "" || t.used.Before(p.targets[oldest].used) {
-					oldest = name
-				}
-			}
-			delete(p.targets, oldest)
+		if len(p.targets) >= p.most {
+			maps.DeleteFunc(p.targets, func(_ string, t *probeTarget) bool { return time.Since(t.used) > forgotten*p.judging.every })
+		}
+		if len(p.targets) >= p.most {
+			return nil
 		}
 		t = &probeTarget{root: root}
 		p.targets[name] = t
@@ -297,6 +300,9 @@ func (p *prober) target(root *url.URL) *probeTarget {
 	t.used = time.Now()
 	return t
 }
+
+// forgotten is after how many periods without a probe a target makes room for others: one scrape may fail.
+const forgotten = 2
 
 // start returns a channel that is closed when there is an answer. Who asks while a target is
 // probed, or soon after, gets the same one: two servers of Prometheus take no two profiles.

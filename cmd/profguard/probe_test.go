@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -322,6 +323,23 @@ func TestProbeTellsWhatIsLacking(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A target that is probed is not forgotten for others, however many are named; one that is not makes room.
+func TestProbeRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prober{judging: &judging{every: time.Minute}, most: 2, targets: map[string]*probeTarget{}}
+		of := func(host string) *probeTarget { return p.target(&url.URL{Scheme: "http", Host: host}) }
+		steady, other := of("a:1"), of("b:1")
+		for range 2 * forgotten {
+			if time.Sleep(time.Minute); of("a:1") != steady {
+				t.Fatal("a target is forgotten that is probed each minute")
+			}
+			if now := of("b:2"); (now != nil) != (time.Since(other.used) > forgotten*time.Minute) {
+				t.Errorf("there is room: %t, after %v without a probe", now != nil, time.Since(other.used))
+			}
+		}
+	})
 }
 
 // At most 60 lines are logged in a minute.
