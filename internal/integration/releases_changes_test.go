@@ -179,7 +179,7 @@ func inCents(amount string) (int64, error) {
 	}()
 `}},
 		{name: "it becomes generic", edit: []string{"func largest(accounts []string) []string {", "func largest[T ~[]string](accounts T) T {"}},
-		{name: "a literal above it", edit: []string{"\tslices.SortFunc(accounts", "\tslices.SortStableFunc(accounts[:1], func(a, b string) int { return 0 })\n\tslices.SortFunc(accounts"}},
+		{name: "a literal above it", edit: []string{"\tslices.SortFunc(accounts", "\tslices.SortStableFunc(accounts[:min(1, len(accounts))], func(a, b string) int { return 0 })\n\tslices.SortFunc(accounts"}},
 		{name: "a handler becomes a method", edit: []string{
 			"func book(w", "type server struct{}\n\nfunc (*server) book(w", "mux.HandleFunc(\"/book\", book)", "mux.HandleFunc(\"/book\", new(server).book)",
 		}},
