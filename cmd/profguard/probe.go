@@ -456,11 +456,7 @@ func (p *prober) ask(ctx context.Context, t *probeTarget) error {
 		err = a.failed
 	}
 	if err != nil {
-		outcome := "failed"
-		if isBusy(err) {
-			outcome = "busy"
-		}
-		t.known.windows[outcome]++
+		t.known.windows[outcomeOf(err)]++
 		return err
 	}
 	if t.known.restarted(of(list, kinds.CPU), a) {

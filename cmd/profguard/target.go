@@ -103,16 +103,24 @@ func of(list []*input, kind string) *input {
 // settled is how old a process is when its functions are counted: see guard.Config.Functions.
 const settled = time.Minute
 
+// outcomeOf is the outcome of a window that has ended with an error, or without one.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case isBusy(err):
+		return "busy"
+	}
+	return "failed"
+}
+
 // add adds a window: what a service has answered.
 func (w *watched) add(ctx context.Context, list []*input, a *answer) error {
 	now := time.Now()
 	cpu := of(list, kinds.CPU)
 	outcome := "ok"
-	if cpu != nil && cpu.err != nil {
-		outcome = "failed"
-		if isBusy(cpu.err) {
-			outcome = "busy"
-		}
+	if cpu != nil {
+		outcome = outcomeOf(cpu.err)
 	}
 	w.windows[outcome]++
 	if outcome == "ok" {

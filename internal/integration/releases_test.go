@@ -122,7 +122,7 @@ func nanosecondsPerStep() float64 {
 	return float64(time.Since(start).Nanoseconds()) / n
 }
 
-// A built program has run.
+// A built is a program with a change that has run.
 type built struct {
 	side *release.Side
 	file string // its reference
