@@ -31,13 +31,3 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("none in 1000 leaves %v, want about 0.003", high)
 	}
 }
-
-// What showed in nearly all windows is over after a few without it, and what showed in few windows takes
-// many. Nothing is over that never showed.
-func TestCalmWindows(t *testing.T) {
-	for _, tt := range []struct{ k, n, want float64 }{{1, 1, 180}, {8, 8, 8}, {20, 20, 5}, {10, 20, 33}, {3, 60, 1131}, {0, 5, most}, {0, 0, most}} {
-		if got := CalmWindows(tt.k, tt.n); got != tt.want {
-			t.Errorf("after %v of %v windows: %v, want %v", tt.k, tt.n, got, tt.want)
-		}
-	}
-}

@@ -48,12 +48,11 @@ func BenchmarkGrowth(b *testing.B) {
 // TestNoAllocations: an update happens for every budget and function of every
 // window, in somebody else's process.
 func TestNoAllocations(t *testing.T) {
-	a, s, st := NewStream(Limit{Most: 0.2}, 22.2), NewSequential(Limit{Most: 0.2}), NewSteady()
+	a, s := NewStream(Limit{Most: 0.2}, 22.2), NewSequential(Limit{Most: 0.2})
 	i := 0
 	for name, f := range map[string]func(){
 		"Stream.Add":     func() { a.Add(float64(8+i%5), 0, 50, false) },
 		"Sequential.Add": func() { s.Add(2, 10) },
-		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
 		"Fixed":          func() { sink = Fixed(20, 100, 0.2).Low },
 		"Rate":           func() { sink = Rate(20, 100, 0.2).Low },
 		"Absent":         func() { sink = Absent(0, 100).High },

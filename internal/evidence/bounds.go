@@ -41,10 +41,6 @@ func Upper(k, n, phi, alpha float64) float64 {
 // there is overdispersion, divide k by it, and multiply the result by it.
 func RateLower(k, alpha float64) float64 { return most * Lower(k, most, 1, alpha) }
 
-// RateUpper returns the upper bound of the expected count behind a count of k, with error
-// alpha.
-func RateUpper(k, alpha float64) float64 { return most * Upper(k, most, 1, alpha) }
-
 // divergence returns n KL(k/n || p), possibly infinite. Written as two Poisson
 // deviances it is a sum of terms that are not negative, so nothing cancels when
 // p is near k/n.

@@ -114,6 +114,15 @@ func untempered(target, freedom float64) float64 {
 	return min(freedom/2*math.Expm1(min(2*target/(freedom+1), 60)), most)
 }
 
+// Estimated is the factor by which more evidence is asked for with error alpha, where a variance is not known but
+// estimated with so many degrees of freedom: see [PerWork.Freedom]. With less than one nothing is evidence.
+func Estimated(alpha, freedom float64) float64 {
+	if !(freedom >= 1) {
+		return most
+	}
+	return untempered(surprise(alpha), freedom) / surprise(alpha)
+}
+
 // A shareRatio is that of two shares of one function.
 type shareRatio struct{ log, variance, weight float64 }
 
@@ -132,7 +141,7 @@ func Common(now, before []Hits, alpha float64) (value, low, high float64, known 
 			total += 1 / variance
 		}
 	}
-	if len(ratios) < leastRatios {
+	if len(ratios) < fewRatios {
 		return 1, 0, most, false
 	}
 	for i := range ratios { // one function is no majority
@@ -148,7 +157,7 @@ func Common(now, before []Hits, alpha float64) (value, low, high float64, known 
 				kept = append(kept, r)
 			}
 		}
-		if len(kept) == 0 {
+		if len(kept) == 0 || len(kept) < len(ratios) && len(ratios) < leastRatios {
 			return 1, 0, most, false
 		}
 		median = medianOf(kept)
@@ -179,7 +188,8 @@ func medianOf(ratios []shareRatio) float64 {
 
 // leastHits are the hits of a function that has a part in [Common], and leastRatios the number of
 // such functions.
-const leastHits, leastRatios = 30, 5
+// functions. Fewer will do, down to fewRatios, if none differs from the others.
+const leastHits, leastRatios, fewRatios = 30, 5, 2
 
 // logVariance is the variance of the logarithm of the share.
 func (h Hits) logVariance() float64 { return factor(h.Phi) / h.K * max(1-h.K/h.N, 0.01) }

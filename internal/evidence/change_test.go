@@ -48,7 +48,7 @@ func TestChangeBounds(t *testing.T) {
 
 // TestChangeOfOne: at a scale of 1 it is the growth of a share.
 func TestChangeOfOne(t *testing.T) {
-	f := Limit{Most: 0.05, Grows: true, K0: 30, N0: 1000}.Growth(200, 1500, 1, 1)
+	f := Baseline{K: 30, N: 1000}.Growth(200, 1500, 0.05, 1, 1)
 	low := ChangeAbove(Hits{200, 1500, 1}, Hits{30, 1000, 1}, 1, FailAlpha)
 	high := ChangeBelow(Hits{200, 1500, 1}, Hits{30, 1000, 1}, 1, PassAlpha)
 	if math.Abs(low-f.Low) > 1e-9 || math.Abs(high-f.High) > 1e-9 {

@@ -9,11 +9,11 @@
 // # What to use
 //
 //   - One window or one saved profile: [Fixed] for a share, [Rate] for a count
-//     over an exposure (cores, CPU per request), [Absent], and growth over a baseline ([Limit.Growth]).
+//     over an exposure (cores, CPU per request), [Absent], and growth over a baseline ([Baseline.Growth]).
 //   - A guard that looks at every window for months: [Stream].
 //   - A test that wants an answer within seconds: [Sequential].
 //   - Two benchmarks, measured in pairs: [Paired].
-//   - Slow growth over hours: [Steady]; over one test: [Trend].
+//   - Growth from call to call of a test: [Trend].
 //
 // # How it works
 //

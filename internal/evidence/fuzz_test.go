@@ -3,7 +3,6 @@ package evidence
 import (
 	"math"
 	"testing"
-	"time"
 )
 
 func FuzzBounds(f *testing.F) {
@@ -36,29 +35,16 @@ func FuzzBounds(f *testing.F) {
 		if low < 0 || high > 1 || low > high {
 			t.Errorf("bounds %v, %v for k=%v n=%v phi=%v alpha=%v", low, high, k, n, phi, alpha)
 		}
-		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha))
+		finite("rate bound", RateLower(k, alpha))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
 			temper(k, n), temper(n, phi))
 		finite("needed", Needed(k, n, limit))
-		for _, rates := range []bool{false, true} {
-			b := Limit{limit, rates, true, k, n}
-			most, pass := b.Bounds()
-			finite("baseline", most, pass)
-			judge, stream := NewSequential(b), NewStream(b, n)
-			for range 20 {
-				judge.Add(phi, alpha)
-				judge.Add(3, 10)
-				stream.Add(phi, k, alpha, false)
-				stream.Add(3, 0, 10, false)
-			}
-			f := judge.Close()
-			finite("growth", f.Value, f.Low, f.High, f.Needed, stream.Strength())
-		}
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), ratioShare(k, n, limit))
 
 		finding("share", Fixed(k, n, limit))
 		finding("rate", Rate(k, n, limit))
 		finding("absent", Absent(k, n))
+		finding("growth of rates", Baseline{k, n, true}.Growth(phi, alpha, limit, phi, n))
 		finding("growth", growth(k, n, n, phi, limit, alpha, phi))
 		finding("ratio", ratio(k, n, phi, alpha, limit, phi))
 		slope, _ := Trend([]float64{k, n, limit, phi, alpha}, k)
@@ -66,7 +52,6 @@ func FuzzBounds(f *testing.F) {
 
 		stream, seq := NewStream(Limit{Most: limit}, n), NewSequential(Limit{Most: limit})
 		rates, seqRate := NewStream(Limit{Most: limit, Rates: true}, n), NewSequential(Limit{Most: limit, Rates: true})
-		steady := NewSteady()
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.
 			a, b := k, n
@@ -77,9 +62,7 @@ func FuzzBounds(f *testing.F) {
 			rates.Add(a, 0, b, false)
 			seq.Add(a, b)
 			seqRate.Add(a, b)
-			steady.Add(time.Duration(i)*SteadyFloor, a, b)
 			finite("stream", stream.Strength(), rates.Strength())
-			finite("steady", steady.Strength())
 		}
 		finding("sequential", seq.Close())
 		finding("sequential rate", seqRate.Close())

@@ -16,15 +16,6 @@ var (
 
 	// upFar proves a share to be many times a limit.
 	upFar = grid{25, 60, 200, 1000}
-
-	// upNear and downNear are for growth: 10% more, and the 12.5% where its zone ends,
-	// are nearer to 1 than the first ratio of the wide grids. Below 0.95 times the end
-	// of the zone, and above 1.03 times the limit, evidence grows.
-	upNear   = grid{1.06, 1.2, 1.8, 5}
-	downNear = grid{0.95, 0.88, 0.7, 0.3}
-
-	// upSteep is for slow growth, which puts all floors above the line, not a few.
-	upSteep = grid{2, 5, 15, 60}
 )
 
 // weights are a grid against one limit, with its logarithms computed once: a hit adds hit[i] to

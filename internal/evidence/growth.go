@@ -1,23 +1,20 @@
 package evidence
 
-// A Limit is the largest share of samples or rate per exposure, or the largest growth of it
-// over a baseline. The baseline has K0 hits in N0 samples, or over an exposure of N0.
-type Limit struct {
-	Most   float64 // of growth 0.05 is 5 points of share, or 5% of the rate
-	Rates  bool
-	Grows  bool
-	K0, N0 float64
+// A Baseline has K hits in N samples, or over an exposure of N.
+type Baseline struct {
+	K, N  float64
+	Rates bool
 }
 
-// Growth judges whether a share or a rate has grown by more than the limit, with k hits in n
-// now. phi is the overdispersion, and tests is the number of shares that are judged together
+// Growth judges whether a share or a rate has grown by more than a limit, with k hits in n now: 0.05 is 5 points of
+// share, or 5% of the rate. phi is the overdispersion, and tests is the number of shares that are judged together
 // ([Tests]). Value, Low and High are differences of shares, or parts of the baseline's rate.
-func (l Limit) Growth(k, n, phi, tests float64) Finding {
+func (b Baseline) Growth(k, n, limit, phi, tests float64) Finding {
 	judge := func(k, n float64) Finding {
-		if l.Rates {
-			return ratio(k, n, l.K0, l.N0, l.Most, phi)
+		if b.Rates {
+			return ratio(k, n, b.K, b.N, limit, phi)
 		}
-		return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
+		return growth(k, n, b.K, b.N, limit, phi, tests)
 	}
 	f := judge(k, n)
 	if f.Verdict == Inconclusive {
@@ -25,47 +22,6 @@ func (l Limit) Growth(k, n, phi, tests float64) Finding {
 		f.SmallBaseline = judge(many*k, many*n).Verdict == Inconclusive
 	}
 	return f
-}
-
-// baselineAlpha is the error of the bounds of a baseline in a stream. A baseline is taken
-// once, so a high level is enough, and the bounds err in a tenth of it.
-const baselineAlpha = 0.01
-
-// Bounds returns the bounds of a share or a rate in a stream: proof that it is above limit is a
-// [Fail], and proof that it is below pass is a [Pass]. For growth, limit is the upper bound of
-// the baseline plus the allowed growth, and pass is the lower bound of the baseline plus [Zone]
-// times the allowed growth.
-func (l Limit) Bounds() (limit, pass float64) {
-	switch {
-	case l.Grows && l.Rates:
-		return amount(RateUpper(l.K0, baselineAlpha) / amount(l.N0) * (1 + amount(l.Most))),
-			amount(RateLower(l.K0, baselineAlpha) / amount(l.N0) * (1 + Zone*amount(l.Most)))
-	case l.Grows:
-		return share(Upper(l.K0, l.N0, 1, baselineAlpha) + share(l.Most)), share(Lower(l.K0, l.N0, 1, baselineAlpha) + Zone*share(l.Most))
-	case l.Rates:
-		return amount(l.Most), amount(Zone * l.Most)
-	}
-	return share(l.Most), Edge(share(l.Most))
-}
-
-// shares returns the bounds as shares of trials, and the exposure of a trial. That is 1 for a
-// share, whose trials are samples. For a rate it is chosen so that a count at the limit is a
-// share of [rareShare].
-func (l Limit) shares() (limit, pass, trial float64) {
-	trial = 1
-	if limit, pass = l.Bounds(); l.Rates {
-		trial = amount(rareShare / limit)
-		limit, pass = rareShare, amount(pass*trial)
-	}
-	return limit, min(share(pass), Edge(limit)), trial
-}
-
-// odds are the odds ratios for the proof that a limit is exceeded, and that it is kept.
-func (l Limit) odds() (above, below grid) {
-	if l.Grows {
-		return upNear, downNear
-	}
-	return up, down
 }
 
 // growth compares shares: k hits in n now, k0 in n0 in the baseline.

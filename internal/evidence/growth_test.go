@@ -75,20 +75,6 @@ func TestGrowthSimulation(t *testing.T) {
 	}
 }
 
-func limitOf(k0, n0, margin float64) float64 {
-	limit, _ := Limit{Most: margin, Grows: true, K0: k0, N0: n0}.Bounds()
-	return limit
-}
-
-func TestGrowthLimit(t *testing.T) {
-	if got, want := limitOf(50, 1000, 0.05), Upper(50, 1000, 1, 0.01)+0.05; got != want {
-		t.Errorf("limit %v, want %v", got, want)
-	}
-	if got := limitOf(999, 1000, 0.05); got != 1 {
-		t.Errorf("limit %v, want 1", got)
-	}
-}
-
 func TestRatio(t *testing.T) {
 	tests := []struct {
 		name             string
@@ -142,7 +128,7 @@ func TestGrowthBaseline(t *testing.T) {
 		{20, 20, 100_000, 100_000, true, false},
 		{5, 1e10, 5, 1e10, true, true}, // per byte sent, for example
 	} {
-		f := Limit{Most: 0.05, Rates: tt.rates, Grows: true, K0: tt.k0, N0: tt.n0}.Growth(tt.k, tt.n, 1, 1)
+		f := Baseline{tt.k0, tt.n0, tt.rates}.Growth(tt.k, tt.n, 0.05, 1, 1)
 		if f.Verdict != Inconclusive || f.SmallBaseline != tt.small {
 			t.Errorf("%+v: %+v", tt, f)
 		}

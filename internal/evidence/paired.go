@@ -41,6 +41,7 @@ type Paired struct {
 
 	aboveEqual, above, below, belowNotable grid
 	verdict                                Verdict
+	notNotable                             bool // at one look the growth was surely below notable
 }
 
 // PairedAlpha is the chance of a wrong verdict on a growth that is just the limit. It harms
@@ -66,6 +67,7 @@ func (p *Paired) Add(before, now float64) Verdict {
 	p.enter(&p.above, x-p.limit)
 	p.enter(&p.below, p.limit-x)
 	p.enter(&p.belowNotable, p.notable-x)
+	p.notNotable = p.notNotable || lnMeanExp(&p.belowNotable) >= surprise(PairedAlpha)
 	p.logs, p.scales = append(p.logs, x), append(p.scales, p.scale)
 	if n := len(p.logs); n >= pairsAtFirst && 4*n >= 5*p.known {
 		p.scale, p.known = deviation(p.logs), n
@@ -124,9 +126,18 @@ func (p *Paired) Value() float64 {
 	}))
 }
 
-// Bounds are the bounds of the growth, each with error alpha at all looks together. Too few pairs
-// bound nothing: -1 and infinity.
+// Bounds are the tightest bounds of the growth at any look so far, each with error alpha at all looks
+// together: what was proven once stays so, as verdicts do. So a Pass has an upper bound below the limit,
+// also after further pairs. Too few pairs bound nothing: -1 and infinity. Where looks contradict each
+// other, as they do with a chance of at most twice alpha, the bounds are those of the last look.
 func (p *Paired) Bounds(alpha float64) (low, high float64) {
+	if low, high = p.bounds(alpha, true); low > high {
+		low, high = p.bounds(alpha, false)
+	}
+	return low, high
+}
+
+func (p *Paired) bounds(alpha float64, anyLook bool) (low, high float64) {
 	low, high = -1, math.Inf(1)
 	if len(p.logs) == 0 {
 		return low, high
@@ -137,6 +148,9 @@ func (p *Paired) Bounds(alpha float64) (low, high float64) {
 		for i, x := range p.logs {
 			for j, stake := range stakes {
 				sums[j] += entry(sign*(x-at), p.scales[i], stake)
+			}
+			if anyLook && lnMeanExp(&sums) >= enough {
+				return true
 			}
 		}
 		return lnMeanExp(&sums) >= enough
@@ -169,7 +183,7 @@ func falls(lo, hi float64, holds func(float64) bool) float64 {
 // Close returns the verdict when the time is up. An open one becomes Pass on evidence that the
 // growth is below [Notable] times the limit: a change near the limit must not be undecided for ever.
 func (p *Paired) Close() Verdict {
-	if p.verdict == Inconclusive && lnMeanExp(&p.belowNotable) >= surprise(PairedAlpha) {
+	if p.verdict == Inconclusive && p.notNotable {
 		return Pass
 	}
 	return p.verdict

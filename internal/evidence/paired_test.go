@@ -118,7 +118,7 @@ const falseFailures = 1e-3
 
 // TestPairedSame: the same code fails at most once in a thousand comparisons, whatever the noise, and
 // code that has grown by half the limit, as by another layout, does not fail more often.
-// With -long it is the table of docs/compare.md.
+// With -long it is the table of docs/design.md.
 func TestPairedSame(t *testing.T) {
 	runs, most := 500, 300
 	if *long {
@@ -231,6 +231,42 @@ func TestPairedBounds(t *testing.T) {
 	}
 	if wrong > 3 || low < -0.1 || high > 0.15 || math.Abs(value-growth) > 0.01 {
 		t.Errorf("%d of %d are wrong, the last are %.3f to %.3f, the mean is %.4f", wrong, runs, low, high, value)
+	}
+}
+
+// TestPairedBoundsStay: what a verdict has proven stays in the bounds, whatever follows.
+func TestPairedBoundsStay(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		ratio, then   float64
+		want          Verdict
+		agrees, later func(low, high float64) bool // the bounds, and those of the last look
+	}{
+		{"a pass", 1, 1.5, Pass, func(_, high float64) bool { return high <= 0.05 }, func(_, high float64) bool { return high > 0.075 }},
+		{"a fail", 1.2, 0.9, Fail, func(low, _ float64) bool { return low >= 0.05 }, func(low, _ float64) bool { return low < 0.05 }},
+	} {
+		p := NewPaired(0.05, falseFailures)
+		n := 0
+		for ; p.Verdict() == Inconclusive && n < 100; n++ {
+			p.Add(1, c.ratio*(1+0.01*float64(n%3-1)))
+		}
+		for range n / 2 {
+			p.Add(1, c.then)
+		}
+		if low, high := p.Bounds(PairedAlpha); p.Verdict() != c.want || !c.agrees(low, high) {
+			t.Errorf("%s: found %v, %v to %v", c.name, p.Verdict(), low, high)
+		}
+		if low, high := p.bounds(PairedAlpha, false); !c.later(low, high) {
+			t.Errorf("%s: the last look alone: found %v to %v", c.name, low, high)
+		}
+	}
+	// Where looks contradict each other, the last one counts.
+	p := NewPaired(0.05, falseFailures)
+	for i := range 200 {
+		p.Add(1, [...]float64{1, 1.5}[min(i/50, 1)]*(1+0.001*float64(i%3-1)))
+	}
+	if low, high := p.Bounds(PairedAlpha); low > high {
+		t.Errorf("found %v to %v", low, high)
 	}
 }
 

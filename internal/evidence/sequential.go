@@ -26,7 +26,6 @@ const (
 // passed at 1.5 times the limit. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
 	Options
-	of       Limit
 	limit    float64 // as a share
 	edge     float64 // a pass is below it
 	up, down weights
@@ -50,22 +49,11 @@ type Options struct {
 	Once bool
 }
 
-// NewSequential returns the judge of a limit. For growth, it fails on proof that the limit of
-// [Limit.Bounds] is exceeded. It passes on two proofs: that the share is below the
-// baseline's plus [Zone] times the limit, and, as the baseline may have been high by chance,
-// that [Limit.Growth] passes. So with a baseline that is too small the verdict stays open,
-// however long the check goes on.
-func NewSequential(l Limit) Sequential {
-	s := Sequential{of: l}
-	s.limit, s.edge, s.trial = l.shares()
-	switch {
-	case l.Grows && l.Rates:
-		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * s.trial)
-	case l.Grows:
-		s.edge = share(l.K0/l.N0 + Zone*share(l.Most))
-	}
-	above, below := l.odds()
-	s.up, s.down, s.far = against(s.limit, above), against(s.edge, below), against(s.limit, upFar)
+// NewSequential returns the judge of a limit.
+func NewSequential(l Limit) (s Sequential) {
+	s.limit, s.trial = l.shares()
+	s.edge = Edge(s.limit)
+	s.up, s.down, s.far = against(s.limit, up), against(s.edge, down), against(s.limit, upFar)
 	return s
 }
 
@@ -84,7 +72,7 @@ func (s *Sequential) Add(k, n float64) Verdict {
 	switch {
 	case s.passes():
 		s.verdict = Pass
-	case !s.of.Grows && s.plain():
+	case s.plain():
 		s.verdict = Fail
 	case s.firstProof == 0:
 		if s.above(&s.all, lnFail) {
@@ -118,13 +106,10 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 	return b.share() > s.limit && b.number >= least && b.proof(&s.up) >= enough
 }
 
-// passes reports whether there is proof that the share is below the end of the zone. If the
-// zone of growth ends at a share of 100%, only the doubt about the baseline is left.
+// passes reports whether there is proof that the share is below the end of the zone.
 func (s *Sequential) passes() bool {
 	b := &s.all
-	return b.number >= s.least().pass &&
-		(s.edge == 1 || b.share() < s.edge && b.proof(&s.down) >= lnPass) &&
-		(!s.of.Grows || s.bounds().High < Zone*s.of.Most)
+	return b.number >= s.least().pass && (s.edge == 1 || b.share() < s.edge && b.proof(&s.down) >= lnPass)
 }
 
 // leastBlocks are the numbers of blocks that verdicts take: a pass, the first proof of a fail, that
@@ -148,12 +133,9 @@ func (s *Sequential) Seen() (k, n float64) { return s.all.k, amount(s.all.n * s.
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
-// bounds returns the measured value with its bounds. For growth, see [Limit.Growth].
+// bounds returns the measured value with its bounds.
 func (s *Sequential) bounds() Finding {
 	b, phi := &s.all, s.all.phi()
-	if s.of.Grows {
-		return s.of.Growth(b.k, amount(b.n*s.trial), phi, 1)
-	}
 	return Finding{
 		Value: amount(b.share() / s.trial),
 		Low:   amount(Lower(b.k, b.n, phi, FailAlpha) / s.trial),
@@ -164,18 +146,13 @@ func (s *Sequential) bounds() Finding {
 // Close returns the finding when the time is up. An open verdict becomes Pass when there
 // were enough samples that a share of [Notable] times the limit would have been the first proof of
 // Fail: a test near its limit must not be flaky. While such a proof waits for its confirmation,
-// the pass also takes proof that the share is below Notable times the limit. Growth always takes
-// that proof, and does not pass while a first proof waits, because its measured value also has the
-// error of the baseline. [Sequential.Verdict] stays Inconclusive after such a pass.
+// the pass also takes proof that the share is below Notable times the limit. [Sequential.Verdict]
+// stays Inconclusive after such a pass.
 func (s *Sequential) Close() Finding {
 	f, far := s.bounds(), amount(NotableShare(s.limit)/s.trial)
 	f.Verdict = s.verdict
 	switch {
 	case f.Verdict != Inconclusive:
-	case s.of.Grows:
-		if s.all.number >= s.least().fail && s.firstProof == 0 && f.High < Notable*s.of.Most {
-			f.Verdict = Pass
-		}
 	case s.Once && s.exceeded():
 		f.Verdict = Fail
 	case s.catches() && (f.Value <= far && s.firstProof == 0 || f.High < far):

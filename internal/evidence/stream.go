@@ -10,7 +10,6 @@ type Stream struct {
 	spread       pairs
 	limit, pass  float64 // a share that is proven to be below pass passes
 	trial        float64 // the exposure of one
-	downs        grid    // of the ledger below
 	verdict      Verdict
 	hidden       bool // of a Fail: there were unknown hits since
 }
@@ -35,25 +34,19 @@ const (
 	windowsAtLeast = 5
 )
 
-// NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Evidence]
-// reaches 1 at evidence lnA, see [LnA]. With a baseline of few samples, the bound for a pass
-// is below the limit. Then a share below the limit ends a Fail, but is no Pass.
+// NewStream returns the evidence about a limit. [Stream.Strength] reaches 1 at evidence lnA, see [LnA].
 func NewStream(l Limit, lnA float64) *Stream {
-	above, below := l.odds()
-	s := &Stream{downs: below}
-	s.limit, s.pass, s.trial = l.shares()
-	s.above = newLedger(s.limit, above, lnA)
+	s := &Stream{}
+	s.limit, s.trial = l.shares()
+	s.pass = Edge(s.limit)
+	s.above = newLedger(s.limit, up, lnA)
 	s.await(Inconclusive)
 	return s
 }
 
 // await sets the verdict, with a new ledger for the next Pass, or for the end of a Fail.
 func (s *Stream) await(v Verdict) {
-	end := s.pass
-	if v == Fail {
-		end = max(end, s.limit)
-	}
-	s.verdict, s.hidden, s.below = v, false, newLedger(end, s.downs, lnPass)
+	s.verdict, s.hidden, s.below = v, false, newLedger(s.pass, down, lnPass)
 }
 
 // Add takes the k hits of one window, in n samples or over an exposure of n. There may be so many
@@ -93,7 +86,7 @@ func (s *Stream) Add(k, unknown, n float64, closely bool) (passes bool) {
 		s.below.clear() // the evidence for a lower share is of an earlier time
 	case below < lnPass:
 	case s.verdict == Fail:
-		passes = s.pass >= s.limit && !s.hidden
+		passes = !s.hidden
 		if s.Forget(); passes {
 			s.verdict = Pass
 		}

@@ -62,7 +62,7 @@ type Finding struct {
 	Needed float64
 
 	// SmallBaseline says that no number of samples would decide, because the baseline of
-	// [Limit.Growth] is too small.
+	// [Baseline.Growth] is too small.
 	SmallBaseline bool
 }
 

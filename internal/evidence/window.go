@@ -1,7 +1,5 @@
 package evidence
 
-import "math"
-
 // Fixed judges a share by k hits in n samples of one window: Fail when [Lower] at
 // [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
 // the zone. The number of samples must not depend on their result: for repeated looks use
@@ -53,6 +51,21 @@ func Rate(k, exposure, limit float64) Finding {
 	return f
 }
 
+// A Limit is the largest share of samples, or the largest rate per exposure.
+type Limit struct {
+	Most  float64
+	Rates bool
+}
+
+// shares returns the limit as a share of trials, and the exposure of a trial. That is 1 for a share, whose trials are
+// samples. For a rate it is chosen so that a count at the limit is a share of [rareShare].
+func (l Limit) shares() (limit, trial float64) {
+	if l.Rates {
+		return rareShare, amount(rareShare / amount(l.Most))
+	}
+	return share(l.Most), 1
+}
+
 const (
 	// absentAlpha is the error of the bound by which [Absent] passes: the customary 95%,
 	// since a pass is a statement about a small share, and not about none.
@@ -63,18 +76,7 @@ const (
 
 	// AbsentSamples without a hit have an upper bound below AbsentShare.
 	AbsentSamples = 299
-
-	// lnOver is the evidence that an excess is over, see [CalmWindows]: one of ten thousand rows of
-	// windows errs, and a day has some hundreds of them.
-	lnOver = 4 * math.Ln10
 )
-
-// CalmWindows is the number of windows in a row within a limit which proves that an excess is over
-// that showed in k of n windows. A window is one observation, however many samples it has, because
-// bursts show in all of them.
-func CalmWindows(k, n float64) float64 {
-	return ceil(lnOver/-math.Log1p(-Lower(k, n, 1, absentAlpha)), 0)
-}
 
 // Absent judges that something does not occur at all. One hit is proof of a fail. Without
 // hits, High is the upper bound of the share, with error 0.05, and the verdict is a pass if
