@@ -207,25 +207,3 @@ func TestMerger(t *testing.T) {
 		wantSame(t, all["goroutine"], table)
 	}
 }
-
-// TestWithoutLines: rare stacks with the same functions become one, others stay as they are.
-func TestWithoutLines(t *testing.T) {
-	text := "cpu\nmain.a@a.go:1;main.b@b.go:2 1\nmain.a@a.go:1;main.b@b.go:3 1\nmain.a@a.go:4;main.b@b.go:2 1\nmain.a@a.go:4;main.b@b.go:3 7\n"
-	table, err := new(Decoder).Profile(folded.Must(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rare, want := range map[int64]int{0: 4, 1: 2, 7: 1} {
-		var m Merger
-		if err := m.Add(table.WithoutLines(rare)); err != nil {
-			t.Fatal(err)
-		}
-		if got := m.Table(); len(got.Samples) != want || got.Count() != 10 || got.Frames != int64(2*want) {
-			t.Errorf("rare %d: %d samples, %d frames, count %d, want %d samples", rare, len(got.Samples), got.Frames, got.Count(), want)
-		}
-	}
-	var m Merger
-	if err := m.Add(table.WithoutLines(7).Shallow(1)); err != nil || len(m.Table().Samples) != 1 || m.Table().Frames != 1 {
-		t.Errorf("%v, %d samples", err, len(m.Table().Samples))
-	}
-}

@@ -54,10 +54,14 @@ func (t *Table) Encode(comments ...string) []byte {
 		}
 		b = appendBytes(b, profileSample, body)
 	}
+	return Gzip(append(b, x.written...))
+}
+
+// Gzip compresses as runtime/pprof does.
+func Gzip(b []byte) []byte {
 	var out bytes.Buffer                              // which has no errors
-	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // there is such a level
 	_, _ = z.Write(b)
-	_, _ = z.Write(x.written)
 	_ = z.Close()
 	return out.Bytes()
 }
@@ -109,8 +113,6 @@ func appendNumbers(b []byte, fields ...uint64) []byte {
 }
 
 // appendBytes appends a field that is a text or a message.
-//
-//go:noinline
 func appendBytes(b []byte, tag uint64, v []byte) []byte {
 	return append(appendVarints(b, tag, uint64(len(v))), v...)
 }
@@ -119,8 +121,4 @@ func appendVarints(b []byte, first, second uint64) []byte {
 	return appendVarint(appendVarint(b, first), second)
 }
 
-// appendVarint and appendBytes have many callers here: inlined, they would make a program 12 KB
-// larger.
-//
-//go:noinline
 func appendVarint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -67,24 +66,6 @@ func TestProfileLimits(t *testing.T) {
 	}
 	if _, err := new(Decoder).Profile(p); !errors.As(err, new(*LimitError)) {
 		t.Errorf("error %v, want one about a limit", err)
-	}
-}
-
-// Samples that share a stack take little memory before they are written, and are not all
-// written if that would be too much.
-func TestProfileSharedStacks(t *testing.T) {
-	p, err := profile.ParseData(minimal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := p.Sample[0]
-	stack := slices.Repeat(s.Location, 4000)
-	for range 10_000 {
-		p.Sample = append(p.Sample, &profile.Sample{Location: stack, Value: s.Value})
-	}
-	var refused *LimitError
-	if _, err := new(Decoder).Profile(p); !errors.As(err, &refused) || refused.Got > maxRaw+1<<20 {
-		t.Errorf("error %v, want one at the limit of %d bytes", err, maxRaw)
 	}
 }
 

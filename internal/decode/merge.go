@@ -29,10 +29,6 @@ func (d *Decoder) Merger() *Merger {
 	return &Merger{t: Table{Symbols: t.Symbols}}
 }
 
-// Merger returns one for the names of s: tables that have these names already are added in less time, and several
-// sums have them once.
-func (s *Symbols) Merger() *Merger { return &Merger{t: Table{Symbols: s}} }
-
 // Add adds a profile, but for the samples whose values are all zero. It keeps no reference to it.
 // A sum that would exceed the limits of a profile gets a [LimitError].
 func (m *Merger) Add(t *Table) error {
@@ -147,9 +143,7 @@ func (m *Merger) location(t *Table, l Location) int32 {
 	return at
 }
 
-// text returns the number of a string of the sum. Inlined, it would take 2 KB.
-//
-//go:noinline
+// text returns the number of a string of the sum.
 func (m *Merger) text(s []byte) int32 {
 	at, known := m.texts[string(s)]
 	if !known {

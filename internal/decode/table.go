@@ -143,5 +143,10 @@ func (t *Table) Comments() (texts []string) {
 }
 
 // String is the i-th string of the profile's string table. The bytes belong to the decoder:
-// do not keep them.
-func (t *Table) String(i int32) []byte { return t.text[t.strings[i].lo:t.strings[i].hi] }
+// do not keep them. A Table that was not decoded has none.
+func (t *Table) String(i int32) []byte {
+	if int(i) >= len(t.strings) {
+		return nil
+	}
+	return t.text[t.strings[i].lo:t.strings[i].hi]
+}

@@ -10,6 +10,7 @@ type Kind struct {
 	// Count and Amount are the types of its values in a profile: the type of the number of
 	// events or objects, and that of their seconds or bytes, "" for a kind that is counted.
 	Count, Amount string
+	HasLabels     bool // the runtime writes pprof labels into its samples
 }
 
 // Taken is how a profile comes from the runtime.
@@ -18,14 +19,14 @@ type Taken int
 const (
 	Recorded   Taken = iota + 1 // during a window
 	State                       // at one moment
-	Difference                  // as the totals at the two ends of a window
+	Difference                  // as the difference between the two ends of a window
 )
 
 // A Sampling is how the values of a profile are sampled.
 type Sampling int
 
 const (
-	Counted    Sampling = iota + 1 // goroutines: all are in the profile
+	Counted    Sampling = iota + 1 // all are in the profile, as goroutines are
 	Timed                          // CPU time: a sample for every so many milliseconds of it
 	Memory                         // objects and bytes: one allocation in so many bytes, scaled up
 	Contention                     // time spent waiting: one event in so many, scaled up
@@ -33,13 +34,13 @@ const (
 
 // The names of the kinds.
 const (
-	CPU           = "cpu"
+	CPU           = "cpu"           // CPU time
 	Heap          = "heap"          // live memory, as of the last collection
-	Allocs        = "allocs"        // what was allocated
+	Allocs        = "allocs"        // allocated memory
 	Goroutine     = "goroutine"     // goroutines by stack
-	GoroutineLeak = "goroutineleak" // goroutines blocked for good; see NeedsLeaks
-	Mutex         = "mutex"         // delays caused by holders of locks
-	Block         = "block"         // time spent blocked
+	GoroutineLeak = "goroutineleak" // goroutines that are blocked for ever. "no goroutine leaked" uses it
+	Mutex         = "mutex"         // time that others wait for locks, charged to those who hold them
+	Block         = "block"         // time that goroutines are blocked
 )
 
 // NeedsLeaks says how to get a runtime that has the profile of leaked goroutines.
@@ -47,13 +48,13 @@ const NeedsLeaks = "build with Go 1.27 or later (with Go 1.26: GOEXPERIMENT=goro
 
 // All are the kinds of profile.
 var All = []Kind{
-	{CPU, Recorded, Timed, "samples", "cpu"},
-	{Heap, State, Memory, "inuse_objects", "inuse_space"},
-	{Allocs, Difference, Memory, "alloc_objects", "alloc_space"},
-	{Goroutine, State, Counted, "goroutine", ""},
-	{GoroutineLeak, State, Counted, "goroutineleak", ""},
-	{Mutex, Difference, Contention, "contentions", "delay"},
-	{Block, Difference, Contention, "contentions", "delay"},
+	{CPU, Recorded, Timed, "samples", "cpu", true},
+	{Heap, State, Memory, "inuse_objects", "inuse_space", false},
+	{Allocs, Difference, Memory, "alloc_objects", "alloc_space", false},
+	{Goroutine, State, Counted, "goroutine", "", true},
+	{GoroutineLeak, State, Counted, "goroutineleak", "", true},
+	{Mutex, Difference, Contention, "contentions", "delay", false},
+	{Block, Difference, Contention, "contentions", "delay", false},
 }
 
 // Of returns the kind of that name, or the zero Kind. It is a pointer because a dozen

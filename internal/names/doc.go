@@ -10,7 +10,7 @@
 //	main.serve.gowrap1, main.serve.deferwrap2                 main.serve
 //	main.(*T).run-fm                                          main.(*T).run
 //	main.Sum[go.shape.int], main.(*List[...]).Add             main.Sum, main.(*List).Add
-//	main.init.0, main.init.func3, main.glob..func3            main.init
+//	main.init.0, main.init.func3                              main.init
 //	crypto/internal/fips140/sha256.(*Digest).Write            crypto/sha256.(*Digest).Write
 //	encoding/json/v2.Marshal, encoding/json/jsontext.X        encoding/json.Marshal, encoding/json.X
 //

@@ -49,8 +49,6 @@ func holder(segs []Segment) []Segment {
 	switch {
 	case len(held) == 2 && held[0] == held[1] && unicode.IsLower(rune(held[0].Text[0])):
 		return held[1:] // a literal of main.main, inlined into it; only types such as Error have a method of their name
-	case len(held) == 1 && held[0].Text == "glob": // of Go up to 1.20
-		return []Segment{{Text: "init"}}
 	}
 	return held
 }

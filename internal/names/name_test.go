@@ -118,7 +118,6 @@ func TestFold(t *testing.T) {
 		"main.init.0":                                  "main.init",
 		"main.init.func3":                              "main.init",
 		"main.init.0.func3":                            "main.init",
-		"main.glob..func3":                             "main.init",
 		"main.(*Conn).receive.(*Conn).mkReceive.func1": "main.(*Conn).mkReceive",
 		"main.main.main.func6.main.main.func6.func11.func12":           "main.main",
 		"main.main.Set[go.shape.struct {}].All.func8":                  "main.Set.All",

@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Pair returns, for folded names that only the later of two builds has (now), those that they had
 // in the earlier one, of the names that only that has (before). A function keeps what is left of
@@ -17,6 +20,17 @@ func Pair(before, now []string) map[string]string {
 		}
 	}
 	return pairs
+}
+
+// Missing are the names of a set that others lacks, in their order.
+func Missing(set, others map[string]bool) (list []string) {
+	for name := range set {
+		if !others[name] {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // byReduced has the names by what is left of them, and "" where this is of several.

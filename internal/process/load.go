@@ -17,7 +17,9 @@ type Load struct {
 
 // ReadLoad reads the load. It takes some 50 us, and 5 us for each thread.
 func ReadLoad() Load {
-	l := loadOf(firstLine("/proc/stat"))
+	data, _ := os.ReadFile("/proc/stat") // which other systems do not have
+	line, _, _ := strings.Cut(string(data), "\n")
+	l := loadOf(line)
 	l.Waited = threadsWaited().Seconds()
 	return l
 }
@@ -45,17 +47,4 @@ func loadOf(line string) (l Load) {
 		}
 	}
 	return l
-}
-
-// firstLine is the first line of a file, as far as it has 512 bytes; "" if there is none.
-func firstLine(name string) string {
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	var b [512]byte
-	n, _ := f.Read(b[:])
-	line, _, _ := strings.Cut(string(b[:n]), "\n")
-	return line
 }

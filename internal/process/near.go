@@ -8,13 +8,12 @@ import (
 
 	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/spelling"
 )
 
 // Missing are the patterns that match no function of the program, each with the linked name
-// that is nearest to it, "" for none. functions calls its argument with all linked functions,
-// as [Functions] does. Texts that are no patterns are left out.
-func Missing(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
+// that is nearest to it, "" for none. program is the import path of package main, "" if it is not known. functions
+// calls its argument with all linked functions, as [Functions] does. Texts that are no patterns are left out.
+func Missing(texts []string, program string, functions func(func(name string) bool) error) (map[string]string, error) {
 	missing := map[string]string{}
 	var patterns []*pattern.Pattern
 	var parsed []string
@@ -38,94 +37,96 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	if err != nil {
 		return nil, err
 	}
-	hints, _ := near(slices.Sorted(maps.Keys(missing)), functions) // on an error there are no hints
+	hints, _ := near(slices.Sorted(maps.Keys(missing)), program, functions) // on an error there are no hints
 	maps.Copy(missing, hints)
 	return missing, nil
 }
 
-// A nearest is a text that matches no name, with the nearest name so far.
-type nearest struct {
-	text, bare string
-	best       string
-	away       int // the number of wrong letters in best, or at first one more than may be wrong
-}
-
-// near finds for texts, which match no function, the linked package or function with the
-// nearest name: with one wrong letter in five letters and more, or two in ten. There is none for regular
-// expressions and for texts with wildcards. functions calls its argument with all linked
-// functions, as [Functions] does.
-func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	wanted, longest := map[string][]*nearest{}, 0 // by what has to be the same
+// near finds for texts, which match no function, the linked package or function that is spelt nearly the same:
+// "absent" would hold for ever by a slip. The same goes for a function of package main that is written with the import
+// path of the program. There is none for regular expressions and for texts with wildcards. functions calls its argument
+// with all linked functions, as [Functions] does.
+func near(texts []string, program string, functions func(func(name string) bool) error) (map[string]string, error) {
+	wanted, found := map[string]string{}, map[string]string{} // the bare form of a text
 	for _, text := range texts {
 		plain := bare(text)
 		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") {
-			away := 1 + min(len(plain)/5, 2) // less for short names, which always have one at two wrong letters
-			longest = max(longest, len(plain))
-			wanted[fixed(plain)] = append(wanted[fixed(plain)], &nearest{text: text, bare: plain, away: away})
+			wanted[text] = plain
 		}
 	}
-	found := map[string]string{}
 	if len(wanted) == 0 {
 		return found, nil
 	}
+	seen := map[string]bool{} // a package has many functions
 	err := functions(func(name string) bool {
 		pkg := names.PackageOf(name)
 		if pkg == "" {
 			return true
 		}
 		name, _, _ = strings.Cut(name, "[")
-		plain, unversioned := bare(name), pkg
+		unversioned := pkg
 		if i := strings.LastIndex(pkg, "/v"); i > 0 && strings.Trim(pkg[i+2:], "0123456789") == "" {
 			unversioned = pkg[:i] // people leave the major version out
 		}
-		compare := func(name, plain string) {
-			for at := len(plain); at >= 0; {
-				at = strings.LastIndexAny(plain[:at], "/.")
-				end := plain[at+1:] // a text may have the last parts of a name only
-				if len(end) > longest+2 {
-					return
-				}
-				for _, n := range wanted[fixed(end)] {
-					n.compare(name, end)
+		compare := func(linked, plain string) {
+			for text, want := range wanted {
+				best := found[text]
+				if (isSlip(want, plain) || isOfMain(want, program, plain)) && (best == "" || cmp.Or(cmp.Compare(len(linked), len(best)), cmp.Compare(linked, best)) < 0) {
+					found[text] = linked
 				}
 			}
 		}
-		compare(name, plain)
-		compare(pkg, pkg)
-		compare(pkg, unversioned)
+		compare(name, bare(name))
+		if !seen[pkg] {
+			seen[pkg] = true
+			compare(pkg, pkg)
+			compare(pkg, unversioned)
+		}
 		return true
 	})
-	for _, list := range wanted {
-		for _, n := range list {
-			if n.best != "" {
-				found[n.text] = n.best
-			}
-		}
-	}
 	return found, err
 }
 
-// compare compares the text with the end of a name.
-func (n *nearest) compare(name, end string) {
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
-		return
-	}
-	away := spelling.Distance(n.bare, end)
-	if cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
-		n.best, n.away = name, away
-	}
+// isOfMain reports whether text is a function of package main, name, with the import path of the program for its package.
+func isOfMain(text, program, name string) bool {
+	rest, isMain := strings.CutPrefix(name, "main.")
+	return isMain && program != "" && text == program+"."+rest
 }
 
-// fixed is the part of a name that has to be the same: its digits, and the first letters of its
-// parts in lower case. So sha3 is not proposed for sha1, nor Fprint for Sprint.
-func fixed(name string) string {
-	var list []byte
-	for i := range len(name) {
-		if name[i] >= '0' && name[i] <= '9' || i == 0 || name[i-1] == '/' || name[i-1] == '.' {
-			list = append(list, name[i])
+// isSlip reports whether text is name, or its last parts, with one letter too many, missing, wrong, or swapped
+// with its neighbour. Digits and the first letters of parts have to be right: sha3 is not sha1, nor Fprint
+// Sprint. Short names have always a neighbour.
+func isSlip(text, name string) bool {
+	const shortest = 5
+	if len(text) < shortest {
+		return false
+	}
+	for end := max(len(text)-1, 0); end <= len(text)+1 && end <= len(name); end++ {
+		from := len(name) - end
+		if from > 0 && name[from-1] != '/' && name[from-1] != '.' {
+			continue
+		}
+		if isOneOff(text, name[from:]) {
+			return true
 		}
 	}
-	return strings.ToLower(string(list))
+	return false
+}
+
+func isOneOff(a, b string) bool {
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	if first == 0 || a[first-1] == '/' || a[first-1] == '.' {
+		return false
+	}
+	a, b = a[first:], b[first:]
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return !strings.ContainsAny(a+b, "0123456789/.") && (swapped || len(a) <= 1 && len(b) <= 1)
 }
 
 // bare is a name without the signs around a method's receiver, which people leave out.

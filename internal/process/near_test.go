@@ -17,18 +17,18 @@ func TestNear(t *testing.T) {
 		"regex.compile":               "regexp.compile",
 		"regex.Compile":               "regexp.Compile",
 		"regexp.Compil":               "regexp.Compile",
-		"Regexp.compile":              "regexp.compile",
+		"Regexp.compile":              "",
 		"encoding/json.Unmarshall":    "encoding/json.Unmarshal",
-		"encoding/json.unmarshal":     "encoding/json.Unmarshal",
+		"encoding/json.unmarshal":     "",
 		"json.Unmarshl":               "encoding/json.Unmarshal",
 		"encoding/jsn":                "encoding/json",
 		"chk.checkuot":                "example.com/orders/chk.checkout",
-		"chk.map":                     "example.com/orders/chk.Map",
+		"chk.map":                     "",
 		"(*Regexp).MatchStrng":        "regexp.(*Regexp).MatchString",
 		"regexp.Regexp.MatchStrng":    "regexp.(*Regexp).MatchString",
 		"portlst":                     "tailscale.com/portlist",
 		"tailscale.com/portlists":     "tailscale.com/portlist",
-		"unmarshal":                   "encoding/json.Unmarshal",
+		"unmarshal":                   "",
 		"crypto/tls":                  "", // near to nothing
 		"github.com/labstack/echo":    "github.com/labstack/echo/v4",
 		"github.com/labstack/ecoh":    "github.com/labstack/echo/v4",
@@ -40,10 +40,12 @@ func TestNear(t *testing.T) {
 		"fmt.Pirntln":                 "fmt.Println",
 		"fmx":                         "", // short
 		"/regex.*/":                   "",
+		"example.com/svc.main":        "main.main",
+		"example.com/other.main":      "",
 		"encoding/jsn/...":            "",
 		"example.org/other/chk.price": "",
 	} {
-		got, err := near([]string{text}, func(yield func(string) bool) error {
+		got, err := near([]string{text}, "example.com/svc", func(yield func(string) bool) error {
 			for _, f := range functions {
 				yield(f)
 			}
@@ -58,7 +60,7 @@ func TestNear(t *testing.T) {
 	for i := range 1000 {
 		texts = append(texts, fmt.Sprintf("absent%d.Thing", i))
 	}
-	got, err := near(texts, Functions)
+	got, err := near(texts, "", Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestNear(t *testing.T) {
 
 // What matches something is not missing, and without a table nothing is known.
 func TestMissing(t *testing.T) {
-	got, err := Missing([]string{"process.TestMissing", "process.TestMissin", "portlist", "fmt"}, Functions)
+	got, err := Missing([]string{"process.TestMissing", "process.TestMissin", "portlist", "fmt"}, "", Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	unreadable := errors.New("no executable")
-	if got, err := Missing([]string{"fmt"}, func(func(string) bool) error { return unreadable }); got != nil || err != unreadable {
+	if got, err := Missing([]string{"fmt"}, "", func(func(string) bool) error { return unreadable }); got != nil || err != unreadable {
 		t.Errorf("%v, %v: want nothing to be known", got, err)
 	}
 }

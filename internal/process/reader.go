@@ -58,16 +58,22 @@ func Read() Snapshot {
 }
 
 // Finalizers is the number of finalizers and cleanups that wait to be run.
-func Finalizers() (waiting int64) {
-	list := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/cleanups/queued:cleanups"},
-		{Name: "/gc/finalizers/executed:finalizers"}, {Name: "/gc/cleanups/executed:cleanups"}}
+func Finalizers() int64 {
+	queued := Metric("/gc/finalizers/queued:finalizers") + Metric("/gc/cleanups/queued:cleanups")
+	return int64(queued - Metric("/gc/finalizers/executed:finalizers") - Metric("/gc/cleanups/executed:cleanups"))
+}
+
+// Metric is a number that the runtime publishes, 0 if it does not.
+func Metric(name string) float64 {
+	list := []metrics.Sample{{Name: name}}
 	metrics.Read(list)
-	for i, sign := range []int64{1, 1, -1, -1} {
-		if list[i].Value.Kind() == metrics.KindUint64 {
-			waiting += sign * int64(list[i].Value.Uint64())
-		}
+	switch v := list[0].Value; v.Kind() {
+	case metrics.KindUint64:
+		return float64(v.Uint64())
+	case metrics.KindFloat64:
+		return v.Float64()
 	}
-	return waiting
+	return 0
 }
 
 // resident is the kernel's count of resident bytes, 0 on systems without Linux's file for it.
@@ -94,12 +100,7 @@ const trackedOf = 8
 // LocksWaited is how long goroutines have waited for locks until now, at least: where a goroutine
 // always blocks as often between two waits, the runtime records all or none of them.
 func LocksWaited() time.Duration {
-	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindFloat64 {
-		return 0
-	}
-	return time.Duration(sample[0].Value.Float64() / trackedOf * float64(time.Second))
+	return time.Duration(Metric("/sync/mutex/wait/total:seconds") / trackedOf * float64(time.Second))
 }
 
 // goroutinesWaited is the sum of the runtime's histogram.

@@ -15,13 +15,13 @@ type Dimension int
 
 const (
 	Unknown Dimension = iota
-	Share             // of a total, from 0 to 1
-	Points            // of share, between two profiles
-	Cores             // seconds of CPU in a second
-	Waited            // seconds that goroutines have waited in a second; limits say "cores"
-	Time              // seconds
-	Bytes
-	Count
+	Share             // a part of a total, from 0 to 1
+	Points            // a difference of shares between two profiles
+	Cores             // CPU seconds in a second
+	Waited            // seconds that goroutines have waited in a second. Limits say "cores"
+	Time              // CPU time or waiting time per unit of work
+	Bytes             // memory, or memory per unit of work
+	Count             // a number of things
 )
 
 // A Unit is a dimension, and how many of the dimension's base units make one unit.
@@ -129,10 +129,11 @@ func (d Dimension) String() string {
 	return bases[d]
 }
 
-// Plural is "1 sample", "2 samples", "2 batches".
+// Plural is "1 sample", "2 samples", "2 batches". Names of metrics, and what is a plural already, stay as they
+// are: "2 http_requests_total", "1 requests".
 func Plural[N int | int64](n N, what string) string {
 	switch {
-	case n == 1:
+	case n == 1, strings.ContainsAny(what, "_{"), strings.HasSuffix(what, "s"):
 	case strings.HasSuffix(what, "ch"):
 		what += "es"
 	default:
@@ -192,7 +193,55 @@ func formatSeconds(v float64) string {
 	if ns := 1e9 * v; ns != 0 && math.Abs(ns) < 999.5 {
 		return significant(ns, 3) + "ns"
 	}
-	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
+	return time.Duration(math.Round(rounded(v, placeOf(v)/1000) * 1e9)).String() // four digits
+}
+
+// placeOf is the power of ten of a number's first digit.
+func placeOf(v float64) float64 { return math.Pow(10, math.Floor(math.Log10(math.Abs(v)))) }
+
+// rounded is v as a multiple of a power of ten. A division by a whole number is exact where a product is not.
+func rounded(v, place float64) float64 { return inPlace(v, place, math.Round) }
+
+func inPlace(v, place float64, round func(float64) float64) float64 {
+	switch {
+	case v == 0:
+		return 0
+	case place < 1:
+		inverse := math.Round(1 / place)
+		return round(v*inverse) / inverse
+	}
+	return round(v/place) * place
+}
+
+// Rounded is Format for a measured amount, with the digits that its bounds carry: the last one is that of the
+// first digit of the error, but there are two at least. Shares have the digits that pprof shows,
+// and bytes those of their unit.
+func Rounded(v, low, high float64, d Dimension) string {
+	off := max(v-low, high-v)
+	if v < low || v > high || !hasError(v, off, d) { // some results have no bounds
+		return Format(v, d)
+	}
+	return Format(rounded(v, min(placeOf(off), placeOf(v)/10)), d)
+}
+
+func hasError(v, off float64, d Dimension) bool {
+	return d != Share && d != Points && d != Bytes && off > 0 && v != 0 && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// Bound is Short for a bound of a measured value, with as many digits, and rounded away from the value.
+func Bound(v, value float64, d Dimension) string {
+	off, away := v-value, math.Ceil
+	if off < 0 {
+		off, away = -off, math.Floor
+	}
+	if !hasError(v, off, d) {
+		return Short(v, d)
+	}
+	place := min(placeOf(off), placeOf(v)/10)
+	if nearest := rounded(v, place); math.Abs(nearest-v) < place*1e-6 {
+		return Short(nearest, d) // and not the next one, by an error of rounding
+	}
+	return Short(inPlace(v, place, away), d)
 }
 
 func formatBytes(v float64) string {
@@ -205,17 +254,49 @@ func formatBytes(v float64) string {
 }
 
 // A Work is a unit of work, which follows "per" in a budget. It is the name of a counter,
-// which labels may restrict: http_requests_total{code="200"}.
+// which labels may restrict: http_requests_total{code="200"}. With a label behind "by", each value of that label
+// is a unit of its own: http_requests_total by handler.
 type Work struct {
 	Name   string
 	Labels map[string]string
+	By     string // "" for one unit
+}
+
+// WorkBy is a unit of work for each value of a label, unless the unit names a label itself.
+func WorkBy(text, label string) string {
+	if w, ok := ParseWork(text); ok && w.By == "" && label != "" {
+		return text + by + label
+	}
+	return text
+}
+
+const by = " by "
+
+// CutBy splits a unit and the label behind "by", which is "" without one.
+func CutBy(text string) (unit, label string) {
+	at := strings.LastIndex(text, by)
+	if at < 0 || !IsName(text[at+len(by):]) {
+		return text, ""
+	}
+	return text[:at], text[at+len(by):]
+}
+
+// Of is the unit of work of one value of the label behind "by".
+func (w Work) Of(value string) string {
+	list := []string{w.By + "=" + strconv.Quote(value)}
+	for key, v := range w.Labels {
+		list = append(list, key+"="+strconv.Quote(v))
+	}
+	slices.Sort(list)
+	return w.Name + "{" + strings.Join(list, ",") + "}"
 }
 
 // ParseWork reads a unit of work. It reports false for other texts.
 func ParseWork(text string) (Work, bool) {
+	text, each := CutBy(text)
 	name, rest, more := strings.Cut(text, "{")
 	rest, closed := strings.CutSuffix(rest, "}")
-	w := Work{Name: name}
+	w := Work{Name: name, By: each}
 	if !IsName(name) || closed != more {
 		return w, false
 	}

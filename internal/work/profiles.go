@@ -142,7 +142,7 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 		return func() {}, nil
 	}
 	if holder := contention.test.Load(); holder != nil && (test == *holder || strings.HasPrefix(test, *holder+"/")) {
-		return nil, fmt.Errorf("a check of %s with budgets on mutex or block is not over: run one after the other, and none in another's work", *holder)
+		return nil, fmt.Errorf("a check of %s with budgets on mutex or block still runs: run such checks one after the other, and none inside another's work", *holder)
 	}
 	contention.Lock()
 	contention.test.Store(&test)
@@ -161,6 +161,15 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
 		}
 	}, nil
+}
+
+// Unrecorded says who has changed what RecordContention has set, "" if nobody has. The runtime tells it of mutexes only.
+func Unrecorded() string {
+	if n := runtime.SetMutexProfileFraction(-1); n != 1 {
+		return fmt.Sprintf("runtime.SetMutexProfileFraction(%d) was called during the check, by work or by other code, so events of mutexes are missing: "+
+			"call it before the check, or not in tests", n)
+	}
+	return ""
 }
 
 // Goroutines is the profile of the goroutines with the check's label, without the one that

@@ -27,10 +27,10 @@ func ByRoot(t *decode.Table, id string) map[string]int64 {
 	return samples
 }
 
-// OfRoot returns the samples that ByRoot counts for a root, cut as [Cut] does.
-func OfRoot(t *decode.Table, id, root string) *decode.Table {
+// Beside returns the samples that ByRoot counts, cut as [Cut] does.
+func Beside(t *decode.Table, id string) *decode.Table {
 	cut, _ := Cut(t.Filter(func(s *decode.Stack) bool {
-		is := besideOf(t, *s, id) == root
+		is := besideOf(t, *s, id) != ""
 		takeLabel(t, s)
 		return is
 	}))
