@@ -23,7 +23,11 @@ func (c *Counter) Sums(query int) *Sums {
 func (c *Counter) count(query int) {
 	t, q, s := c.table, &c.queries[query], &c.answers[query]
 	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], squares: s.squares[:0], ranked: s.ranked[:0], counted: c.number}
-	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
+	keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns)
+	if q.Unit == Labelled {
+		keys = max(keys, MostValues)
+	}
+	if len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
 	types, uneven := len(t.Types), s.Uneven()
@@ -42,6 +46,9 @@ func (c *Counter) count(query int) {
 			s.cut2 += square
 		}
 		c.visited++
+		if q.Unit == Labelled {
+			s.addValue(c.valuesOf(q.Of), stack.sample, v)
+		}
 		keys := c.keys(q)
 		if q.Unit != Pattern {
 			c.add(keys, v, square)

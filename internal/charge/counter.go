@@ -50,8 +50,10 @@ type Counter struct {
 	Patterns int
 	// Excepts are the sets of patterns that queries name by number.
 	Excepts [][]int32
-	// Live says that profiles are of this process, so that their release of Go is known.
-	Live bool
+	// Routes are the lists of exceptions from one caller that queries name by number.
+	Routes [][]Route
+	// Labels are the labels that queries name by number.
+	Labels []LabelValues
 
 	queries []Query
 	answers []Sums
@@ -61,8 +63,9 @@ type Counter struct {
 	table  *decode.Table
 	number int // of profiles so far
 	stacks stacks
-	paths  *paths // since a function was explained
-	own    []bool // by number of a package: of the program's own module, or main
+	paths  *paths   // since a function was explained
+	own    []bool   // by number of a package: of the program's own module, or main
+	values []values // by number of a label
 	// About the query that is being counted or walked.
 	stack   Stack
 	visited uint64  // samples
@@ -81,7 +84,7 @@ func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.orde
 func (c *Counter) Visits() int {
 	n := c.Names.mostMatches
 	for i := range c.queries {
-		if c.queries[i].Unit != Whole {
+		if q := &c.queries[i]; q.Unit != Whole && (q.Unit != Labelled || q.In >= 0) {
 			n++
 		}
 	}
@@ -107,23 +110,29 @@ func (c *Counter) Ask(q Query) int {
 // now on, all answers are about this profile.
 func (c *Counter) Open(t *decode.Table) {
 	c.table, c.paths, c.left = t, nil, maxSums
+	if c.values == nil {
+		c.values = make([]values, len(c.Labels))
+	}
+	for i := range c.values {
+		c.values[i].read = false
+	}
 	c.number++
 	c.learnOwn()
-	c.stacks.read(t, c.Names, c.own, c.Live)
+	c.stacks.read(t, c.Names, c.own)
 }
 
-// Name is the function or package that a key of a query is.
+// Name is the function, package or value that a key of a query is.
 func (c *Counter) Name(query int, key int32) string {
 	switch c.queries[query].Unit {
 	case Package:
 		return c.Names.packages[key]
-	case Folded:
-		return c.Names.foldedNames[key]
+	case Labelled:
+		return c.valuesOf(c.queries[query].Of).names[key]
 	}
 	return c.Names.symbols.Name(decode.ID(key))
 }
 
-// Key is the key of a query for a function or package, by its name, or -1 if it has never been
+// Key is the key of a query for a function, package or value, by its name, or -1 if it has never been
 // seen.
 func (c *Counter) Key(query int, name string) int32 {
 	var key int32
@@ -131,8 +140,8 @@ func (c *Counter) Key(query int, name string) int32 {
 	switch c.queries[query].Unit {
 	case Package:
 		key, known = c.Names.packageIDs[name]
-	case Folded:
-		key, known = c.Names.foldedIDs[name]
+	case Labelled:
+		key, known = c.valuesOf(c.queries[query].Of).ids[name]
 	default:
 		var id decode.ID
 		id, known = c.Names.symbols.Find(name)

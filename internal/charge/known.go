@@ -111,7 +111,7 @@ func isGenerated(file string) bool {
 const module = "github.com/profguard/profguard/"
 
 var ourPrefixes = [...]string{
-	"guard.start.", "guard.(*sink).", "guard.described.", "guard.(*Guard).within.",
+	"guard.start.", "guard.(*sink).", "guard.described.", "guard.(*Guard).within.", "guard.(*Guard).startDumps.",
 	"internal/loop.", "internal/foreign.", "internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
 	"internal/export.(*Queue).", "internal/export.(*sender).", "internal/export.(*Tap).show.", "internal/reference.(*Keeper).",
 }

@@ -30,9 +30,6 @@ type Names struct {
 	// that it is built from, where these are known.
 	Module  string
 	Modules []string
-	// Fold is a name that stands for a function and others, for queries about [Folded] names. It
-	// may be nil if there are none.
-	Fold func(name string) string
 
 	index   *pattern.Index
 	symbols *decode.Symbols
@@ -50,10 +47,6 @@ type Names struct {
 	mostMatches int     // the most that one name has
 	packages    []string
 	packageIDs  map[string]int32
-
-	folded      []int32 // by id
-	foldedNames []string
-	foldedIDs   map[string]int32
 
 	homes     []home // by number of a package
 	moduleIDs map[string]int32
@@ -78,8 +71,8 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 		}
 	}
 	*n = Names{
-		Module: n.Module, module: n.Module, Modules: n.Modules, Fold: n.Fold, index: n.index, most: n.most,
-		symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{}, foldedIDs: map[string]int32{},
+		Module: n.Module, module: n.Module, Modules: n.Modules, index: n.index, most: n.most,
+		symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{},
 	}
 	n.standard = number(n.moduleIDs, "std")
 	err := n.learn(ctx, t)
@@ -96,9 +89,6 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 		n.parts = append(n.parts, make([]part, more)...)
 		n.pkg = append(n.pkg, make([]int32, more)...)
 		n.matches = append(n.matches, make([]span, more)...)
-		if n.Fold != nil {
-			n.folded = append(n.folded, make([]int32, more)...)
-		}
 	}
 	if n.parts[0] == 0 {
 		n.learnName(0, "", "") // so that package 0 is that of unknown names
@@ -134,12 +124,6 @@ func (n *Names) learnName(id decode.ID, name, file string) {
 	if h := &n.homes[n.pkg[id]]; n.parts[id]&standard == 0 && !h.known {
 		*h = n.homeOf(pkg, file)
 		n.folders = n.folders || h.known
-	}
-	if n.Fold != nil {
-		text := n.Fold(name)
-		if n.folded[id] = number(n.foldedIDs, text); int(n.folded[id]) == len(n.foldedNames) {
-			n.foldedNames = append(n.foldedNames, text)
-		}
 	}
 	from := len(n.hits)
 	before := n.index.Cost

@@ -11,9 +11,10 @@
 //   - order.go derives the order in which packages were linked from addresses, and finds
 //     hand-overs with it.
 //   - stack.go finds the way in of each stack, and servers' own work.
-//   - query.go says what can be asked, and reach.go which frames a sample is charged to.
+//   - query.go says what can be asked, and reach.go which frames a sample is charged to; values.go
+//     which value of a label.
 //   - count.go adds up; offenders.go picks the offenders; paths.go finds their callers and
-//     callees.
+//     callees, and owner.go whose they are.
 //
 // Everything is an index into an array. The arrays are kept from profile to profile: in a
 // running program, adding up allocates nothing and matches no name after the first window.
@@ -25,8 +26,8 @@ type Unit uint8
 const (
 	Function Unit = iota // keys are ids of names
 	Package              // keys are numbers of packages; from Inner on, only of modules other than the program's
-	Folded               // as Function, but keys are numbers of names that [Names.Fold] has made
 	Pattern              // keys are numbers of patterns
+	Labelled             // keys are numbers of the values that a label has in the open profile
 	Whole                // there are no keys, only the total
 )
 
@@ -66,6 +67,19 @@ type Query struct {
 	In     int32 // number of a pattern: only samples through it, and of these only its callees; -1: all
 	Where  int32 // number of a condition on labels; -1: every sample
 	Except int32 // number of a set of patterns: samples in these and in their callees are charged neither to them nor to their callers; -1: none
+	Routes int32 // 1 + number of a list of routes, which accept as well; 0: none
+	Of     int32 // of Labelled: the number of the label
+	Only   int32 // 1 + key of a value of the label Of: only samples with it; 0: all
+}
+
+// A Route is an exception from one caller: of what a pattern matches, where what another one
+// matches is among its callers. Both are numbers.
+type Route struct{ Of, From int32 }
+
+// LabelValues are a label whose values are keys. Samples with the values in Except are charged to none.
+type LabelValues struct {
+	Label  string
+	Except []string
 }
 
 // A Label is one condition on a sample's labels.

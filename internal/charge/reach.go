@@ -13,7 +13,7 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 	for i := range t.Samples {
 		// Differences of profiles have values below zero. These are left out.
 		v := t.Values[i*types+q.Value]
-		if v <= 0 || q.Where >= 0 && !holds(t, &t.Samples[i], c.Where[q.Where]) {
+		if v <= 0 || q.Where >= 0 && !holds(t, &t.Samples[i], c.Where[q.Where]) || q.Only > 0 && c.valuesOf(q.Of).of[i] != q.Only-1 {
 			continue
 		}
 		s.frames, s.sample, s.shape = c.stacks.of(i), i, &c.stacks.shapes[i]
@@ -21,13 +21,6 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 			visit(v, s)
 		}
 	}
-}
-
-// Each visits the samples that a query selects, by their number in the table: with what they count, and
-// with the keys that they are charged to, leaf first and -1 for none, which are valid during the visit. cut
-// says that others may be charged, too, in frames that were cut off.
-func (c *Counter) Each(query int, visit func(value int64, sample int, keys []int32, cut bool)) {
-	c.walk(query, func(v int64, s *Stack) { visit(v, s.sample, c.keys(&c.queries[query]), s.unknown) })
 }
 
 // without are the functions that a charge leaves out.
@@ -41,13 +34,12 @@ var without = [...]part{
 // the query counts the sample at all.
 func (c *Counter) reaches(q *Query) bool {
 	s := &c.stack
-	s.from, s.reach, s.unknown, s.without, s.skip = 0, len(s.frames), s.cut, without[q.Charge], -1
+	s.from, s.reach, s.unknown, s.without, s.skip, s.inside = 0, len(s.frames), s.cut, without[q.Charge], -1, true
 	if q.Unit == Pattern {
 		s.without |= unmatched
 	}
 	if q.In >= 0 {
-		var found bool
-		if s.reach, found = s.below(c.Names, q.In); !found {
+		if s.reach, s.inside = s.below(c.Names, q.In); !s.inside {
 			return s.cut // the pattern may match a frame that was cut off
 		}
 	}
@@ -71,12 +63,12 @@ func (c *Counter) reaches(q *Query) bool {
 		}
 	}
 	switch {
-	case q.Unit == Whole:
+	case q.Unit == Whole, q.Unit == Labelled:
 		s.reach, s.unknown = 0, false
 	case q.Unit == Pattern && !s.matched:
 		s.reach = 0
 	}
-	if q.Except >= 0 && s.matched {
+	if (q.Except >= 0 || q.Routes > 0) && s.matched {
 		c.accept(q)
 	}
 	return true
@@ -106,13 +98,26 @@ func (s *Stack) within(from int, q *Query) {
 func (c *Counter) accept(q *Query) {
 	s := &c.stack
 	for i := int(s.resumed); i < s.reach; i++ {
-		if c.Names.Match(s.frames[i], c.Excepts[q.Except]) {
+		if c.accepts(q, i) {
 			if s.reach = i; q.doors() {
 				s.reach = c.runEnd(i)
 			}
 			return
 		}
 	}
+}
+
+// accepts reports whether the query excepts a frame. A caller that was cut off accepts nothing.
+func (c *Counter) accepts(q *Query, at int) bool {
+	frames := c.stack.frames[at:]
+	if q.Except >= 0 && c.Names.Match(frames[0], c.Excepts[q.Except]) {
+		return true
+	}
+	return q.Routes > 0 && slices.ContainsFunc(c.Routes[q.Routes-1], func(r Route) bool {
+		return slices.Contains(c.Names.Matches(frames[0]), r.Of) && slices.ContainsFunc(frames[1:], func(f decode.ID) bool {
+			return slices.Contains(c.Names.Matches(f), r.From)
+		})
+	})
 }
 
 // started is the frame of the loaded stack that Started charges, or -1 if no goroutine is leaked.
@@ -141,14 +146,17 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 	})
 }
 
-// keys lists the function or package that each frame of the loaded stack is charged to,
+// keys lists the function or package that each frame of the loaded stack is charged to, or the value of a label,
 // from Stack.from on, with -1 for none. For a query by patterns it lists functions. The
 // list is valid until the next call.
 func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
+	if q.Unit == Labelled {
+		return c.valueKey(q)
+	}
 	frames := s.frames[min(s.from, s.reach):s.reach]
 	if q.doors() {
-		return c.folded(q, c.doors(frames))
+		return c.doors(frames)
 	}
 	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
 	for i, f := range frames {
@@ -163,23 +171,11 @@ func (c *Counter) keys(q *Query) []int32 {
 		list[i], skip = key, s.skip
 	}
 	c.list = list
-	return c.folded(q, list)
-}
-
-// folded turns the keys into numbers of folded names, if the query asks for these.
-func (c *Counter) folded(q *Query, keys []int32) []int32 {
-	if q.Unit == Folded {
-		for i, key := range keys {
-			if key >= 0 {
-				keys[i] = c.Names.folded[key]
-			}
-		}
-	}
-	return keys
+	return list
 }
 
 // doors reports whether foreign code is charged at its doors only.
-func (q *Query) doors() bool { return (q.Unit == Function || q.Unit == Folded) && q.Charge > Resumed }
+func (q *Query) doors() bool { return q.Unit == Function && q.Charge > Resumed }
 
 // doors lists the functions that the frames are charged to, with -1 for none. A function of the
 // program's own module is charged. Other code, that is the standard library and each foreign

@@ -19,6 +19,7 @@ type Stack struct {
 	without     part
 	skip        decode.ID
 	unknown     bool
+	inside      bool // it has the function that the query is "in"
 }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the
@@ -58,36 +59,22 @@ type stacks struct {
 // hand-over, and of all.
 type root struct{ handed, all int64 }
 
-// The most frames of a stack that the runtime keeps, with inlined ones: in CPU profiles, in
-// others, and in others of Go up to 1.22. A stack as deep as that may have been cut off.
+// The most frames of a stack that the runtime keeps, with inlined ones: in CPU profiles, and in
+// others. A stack as deep as that may have been cut off.
 const (
 	CPUDepth   = 64
 	otherDepth = 128
-	oldDepth   = 32
 )
 
 // hidden is how many frames a stack of another kind may have lost at the leaf: profiles of memory
 // lack the runtime's own, which were up to twelve in real programs.
 const hidden = 16
 
-// cutFrom is the number of frames from which a stack may have been cut off. read tells the frames
-// of each stack.
-func (k *stacks) cutFrom(t *decode.Table, live bool) int {
+// cutFrom is the number of frames from which a stack of a profile may have been cut off.
+func cutFrom(t *decode.Table) int {
 	isCPU := func(v decode.ValueType) bool { return v.Type == kinds.Of(kinds.CPU).Amount }
 	if slices.ContainsFunc(t.Types, isCPU) { // whatever the period is: other tools write another one
 		return CPUDepth
-	}
-	// Where the last frame that the runtime kept is an inlined one, runtime/pprof adds those that it
-	// is inlined into.
-	reached, exceeded := false, live // this process has a newer runtime
-	for i, s := range t.Samples {
-		if n := k.starts[i+1] - k.starts[i]; n >= oldDepth {
-			last := t.Locations[t.Stacks[s.StackHi-1]]
-			reached, exceeded = true, exceeded || n-int(last.LineHi-last.LineLo) >= oldDepth
-		}
-	}
-	if reached && !exceeded {
-		return oldDepth - hidden
 	}
 	return otherDepth - hidden
 }
@@ -96,11 +83,11 @@ func (k *stacks) cutFrom(t *decode.Table, live bool) int {
 func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k.starts[sample+1]] }
 
 // read finds the way in of all stacks of a profile. own tells which packages are of the
-// program's own module, and live that the profile is of this process.
-func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
+// program's own module.
+func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.flatten(t, names.parts)
 	k.order.read(t, names, k.frames)
-	cutFrom := k.cutFrom(t, live)
+	cutFrom := cutFrom(t)
 	for i := range k.shapes {
 		sh, frames := &k.shapes[i], k.of(i)
 		sh.measure(frames, names.parts)
@@ -226,35 +213,62 @@ func (d *descent) descend() {
 	}
 }
 
-// call is a call of the frame.
+// call is a call of the frame by the caller, of which there are four sorts; any other leaves the entry
+// point where it is.
 func (d *descent) call(i int32) {
-	isOwn, part := d.isOwn(i), d.part(i)
-	if !isOwn && part&literal != 0 && d.isOwn(d.at) {
-		d.byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
+	if d.isPassedDown(i) {
+		d.byOwn = false
 	}
 	switch {
-	case part&literal != 0 && isOwn && d.names.continues(d.frames, i, d.entry):
-		d.entry = i // the body of a loop of the entry point, or of the way in
-	case isOwn && d.keepsControl(part):
-	case (isOwn || !d.byOwn) && d.handsOver(d.names, d.frames, d.at, i):
-		d.handed, d.entry = true, i
-		if d.at == d.bottom {
-			// The goroutine's first function only starts this one, as a go statement
-			// would: that of errgroup, a timer, or a test.
-			d.bottom, d.entry = i, -1
-		}
-	case d.entry < 0 && d.at == d.bottom && (isOwn || !d.isOwn(d.bottom)): // or it is a door
+	case d.isLoopBody(i):
+		d.entry = i
+	case d.isCallback(i): // the caller keeps the control
+	case d.isHandOver(i):
+		d.enter(i)
+	case d.isFirst(i):
 		d.entry = i
 	}
-	d.control = isOwn || d.control && part&standard != 0 && !d.names.handles(d.frames[i])
-	d.at, d.byOwn = i, d.byOwn || isOwn
+	d.control = d.isOwn(i) || d.control && d.part(i)&standard != 0 && !d.names.handles(d.frames[i])
+	d.at, d.byOwn = i, d.byOwn || d.isOwn(i)
 }
 
-// keepsControl reports whether the caller, which calls back to own code, was called by own code
-// for this: who called sort.Sort, filepath.Walk or fmt.Sprint with it still has the control.
-func (d *descent) keepsControl(callee part) bool {
-	return d.part(d.at)&standard != 0 &&
-		(d.control || d.byOwn && callee&serving != 0 && !d.names.handles(d.frames[d.at]))
+// isPassedDown reports whether own code calls a function that a framework has passed to it, as gRPC's to
+// decode a request.
+func (d *descent) isPassedDown(i int32) bool {
+	return !d.isOwn(i) && d.part(i)&literal != 0 && d.isOwn(d.at)
+}
+
+// isLoopBody reports whether a frame is the body of a loop of the entry point, or of the way in.
+func (d *descent) isLoopBody(i int32) bool {
+	return d.isOwn(i) && d.part(i)&literal != 0 && d.names.continues(d.frames, i, d.entry)
+}
+
+// isCallback reports whether the standard library calls back to own code, for own code that has called
+// it: who called sort.Sort, filepath.Walk or fmt.Sprint still has the control.
+func (d *descent) isCallback(i int32) bool {
+	return d.isOwn(i) && d.part(d.at)&standard != 0 &&
+		(d.control || d.byOwn && d.part(i)&serving != 0 && !d.names.handles(d.frames[d.at]))
+}
+
+// isHandOver reports whether the caller does not know what it calls. Below own code that is only a call
+// back to own code.
+func (d *descent) isHandOver(i int32) bool {
+	return (d.isOwn(i) || !d.byOwn) && d.handsOver(d.names, d.frames, d.at, i)
+}
+
+// enter makes the frame the entry point. A goroutine's first function only starts what it hands over to, as
+// a go statement would: that of errgroup, a timer, or a test.
+func (d *descent) enter(i int32) {
+	d.handed, d.entry = true, i
+	if d.at == d.bottom {
+		d.bottom, d.entry = i, -1
+	}
+}
+
+// isFirst reports whether the frame is the entry point for lack of a hand-over: what the goroutine's first
+// function calls, unless that is own code and calls a door.
+func (d *descent) isFirst(i int32) bool {
+	return d.entry < 0 && d.at == d.bottom && (d.isOwn(i) || !d.isOwn(d.bottom))
 }
 
 func (d *descent) part(i int32) part  { return d.names.parts[d.frames[i]] }

@@ -30,6 +30,11 @@ type Sums struct {
 	// Foreign the part in which no function of Go is known.
 	Hidden, Foreign float64
 
+	// Of a query about values of a label: Without is the part of Total in samples without it, and
+	// Crowded says that it has more than MostValues. Those with the most are charged then.
+	Without int64
+	Crowded bool
+
 	weight2 float64
 	cut2    float64 // the part of weight2 in Cut; 0 where all observations weigh the same
 	cuts    []int64 // the part of each value in Cut; empty where Cut is 0

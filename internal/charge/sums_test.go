@@ -236,19 +236,6 @@ func TestCutRecursion(t *testing.T) {
 	}
 }
 
-// Of this process the release of Go is known: stacks of 32 frames are whole.
-func TestCutLive(t *testing.T) {
-	for live, want := range map[bool]int64{false: 10, true: 0} {
-		c, table := counter(t, "goroutine\n"+strings.Repeat("main.f;", 31)+"main.leaf 10\n")
-		q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
-		c.Live = live
-		c.Open(table)
-		if got := c.Sums(q).Cut; got != want {
-			t.Errorf("live %t: %d goroutines may have been cut off, want %d", live, got, want)
-		}
-	}
-}
-
 // TestFault_87_WhereKey: the same value of another label is another label.
 func TestFault_87_WhereKey(t *testing.T) {
 	c, table := counter(t, "cpu 10s\nmain.f 7 {tenant=a}\nmain.f 20 {owner=a}\nmain.f 40 {tenant=b}\n")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // windows counts profiles with a unit of work that was done ten times in each.
@@ -20,12 +21,23 @@ func windows(t *testing.T, c *Counter, texts ...string) {
 	for _, text := range texts {
 		table, err := d.Profile(folded.Must(text))
 		if err == nil {
-			err = c.Add(t.Context(), Window{Table: table, Live: true, Work: map[string]float64{"request": 10}})
+			err = c.Add(Window{Tree: charged(t, table), Seconds: float64(table.DurationNanos) * 1e-9, Work: map[string]float64{"request": 10}})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// charged is the tree of a table.
+func charged(t *testing.T, table *decode.Table) *tree.Tree {
+	t.Helper()
+	counter := tree.Counter{}
+	sum, err := counter.Tree(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }
 
 // Functions are charged as for "no function": not the way in and the floor, and other code at its
@@ -74,8 +86,8 @@ func TestWorkUnknown(t *testing.T) {
 		{Work: map[string]float64{"job": 1, "row": 1}, NoWork: hangs},
 		{Work: map[string]float64{"request": 4, "job": math.Inf(1), "late": 7}, NoWork: map[string]string{"other": "it never counted"}},
 	} {
-		w.Table = table
-		err := c.Add(t.Context(), w)
+		w.Tree = charged(t, table)
+		err := c.Add(w)
 		if failed := err != nil; failed != (i == 1) {
 			t.Errorf("window %d: %v", i, err)
 		}
@@ -96,12 +108,5 @@ func TestFault_113_HostileNames(t *testing.T) {
 	}
 	if n := len(c.Totals().Hits); n != 2 {
 		t.Errorf("%d functions, want two", n)
-	}
-	table, err := new(decode.Decoder).Profile(folded.Must("heap\nmain.main;main.serve 1 10\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Add(t.Context(), Window{Table: table}); err == nil || c.Totals().Samples != 20 {
-		t.Errorf("a profile of heap: %v", err)
 	}
 }
