@@ -1,37 +1,40 @@
 // Package reference keeps what is normal for a build of a program: the samples of its windows, added
-// up within bounds ([Sum]), as an ordinary pprof file with facts in its comments ([Encode],
+// up within bounds ([release.Side]), as an ordinary pprof file with facts in its comments ([Encode],
 // [Decode]). A guard writes one for each build, and a check one as its baseline.
 package reference
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 )
 
-// prefix begins the comment that has the facts. Behind it is the form, then there is a line for each
-// fact:
+// prefix begins the comment that has the facts. Behind it is the form, then there is a line for each fact. A line
+// that is not known is a later profguard's:
 //
-//	profguard reference 1
+//	profguard reference 2
 //	written 2026-01-31T12:00:00Z
 //	since 2026-01-31T08:00:00.25Z
 //	version "v1.42.0"
-//	window 950 9.71 10 "request" 4200
-//	machine 0.31 4.5 0 20
-//	spread "main.load" 1.25
+//	pieces 30 28500 291.3 300 27090000
+//	cost "request" 30 291.3 126000 ...
+//	machine 280.1 0.31 4.5 0 20
+//	tree
+//	function "main.load" 950 30400 902500 "request" 3990000
+//	label "tenant" 30 28500 27090000 2850 0
+//	value "tenant" "acme" 4750 760000 4512500 "request" 19950000
 //
-// "ended 20" says that stacks end in functions that they are charged to, and have 20 locations at most (0 is no
-// limit). A window has its samples, its seconds of CPU, its seconds, and its work. What the machine did in it, as in
-// [release.Machine], is behind it, where it is known. JSON would be as good, but
-// its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
+// "tree" says that the profile is one: see [tree.Tree.Table]. The others are the fields of [release.Pieces]. A reference
+// without a label says nothing of its values. JSON would
+// be as good, but its decoder calls UnmarshalText of all types: a service without budgets of its own would have the
 // parser of sentences for that, and be 0.14 MB larger.
 const prefix = "profguard reference "
 
@@ -46,16 +49,23 @@ func Since(s *release.Side, file time.Time) time.Time {
 
 // form is the version of the facts. One that cannot be read by those who know an older one has a
 // higher number.
-const form = 1
+const form = 2
 
-// mostFacts bounds what is read of the facts: 64 windows and 500 functions are 60 KB.
+// mostFacts bounds what is read of the facts: 1,000 functions are 100 KB.
 const mostFacts = 1 << 20
-
-// mostSpread is how many functions have their spread written, the most spread out first.
-const mostSpread = 500
 
 // Encode writes a side as a reference.
 func Encode(s *release.Side, now time.Time) []byte {
+	return s.Tree.Table().Encode(FactsOf(s, now) + "tree\n")
+}
+
+// EncodeWhole writes a side with the profile that it was made of, for those who ask more of it than a tree has.
+func EncodeWhole(s *release.Side, t *decode.Table, now time.Time) []byte {
+	return t.Encode(FactsOf(s, now))
+}
+
+// FactsOf is the comment with the facts of a side.
+func FactsOf(s *release.Side, now time.Time) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	line("%s%d", prefix, form)
@@ -71,26 +81,8 @@ func Encode(s *release.Side, now time.Time) []byte {
 	if s.Build.Modified {
 		line("modified")
 	}
-	if s.Ended {
-		line("ended %d", s.Depth)
-	}
-	for _, w := range s.Windows {
-		fmt.Fprintf(&b, "window %v %v %v", w.Samples, w.CPU, w.Elapsed)
-		for _, name := range slices.Sorted(maps.Keys(w.Work)) {
-			fmt.Fprintf(&b, " %q %v", name, w.Work[name])
-		}
-		line("")
-		if m := w.Machine; m.Cores > 0 {
-			line("machine %.6g %.6g %.6g %.6g", m.Waited, m.Others, m.Stolen, m.Cores)
-		}
-	}
-	spread := slices.SortedFunc(maps.Keys(s.Spread), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Spread[b], s.Spread[a]), cmp.Compare(a, b))
-	})
-	for _, name := range spread[:min(len(spread), mostSpread)] {
-		line("spread %q %v", name, s.Spread[name])
-	}
-	return s.Table.Encode(b.String())
+	writePieces(&b, &s.Pieces)
+	return b.String()
 }
 
 // A text is one of a build, with its name in the facts.
@@ -105,79 +97,90 @@ func texts(b *release.Build) []text {
 	}
 }
 
-// Decode reads a reference, or any other CPU profile as one without facts. The side keeps the decoder's
-// memory, and is valid until its next call.
-func Decode(d *decode.Decoder, b []byte) (*release.Side, error) {
+// Decode reads a reference.
+func Decode(d *decode.Decoder, b []byte, module string) (*release.Side, error) {
 	t, err := d.Bytes(b)
 	if err != nil {
 		return nil, fmt.Errorf("decode reference: %w", err)
 	}
-	return Of(t, t.Comments())
+	s, isTree, err := Facts(t.Comments())
+	switch {
+	case err != nil:
+		return nil, err
+	case !isTree:
+		return nil, errors.New("decode reference: it is another profile")
+	}
+	s.Tree = *tree.Of(t, module)
+	return s, nil
 }
 
-// Of is the side of a decoded profile with its comments.
-func Of(t *decode.Table, comments []string) (*release.Side, error) {
-	s := &release.Side{Table: t}
+// Of is the side of a decoded profile with its comments: of a reference, or of any profile of CPU as one without facts.
+func Of(ctx context.Context, c *tree.Counter, t *decode.Table, comments []string) (*release.Side, error) {
+	s, isTree, err := Facts(comments)
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return release.Of(ctx, c, t, release.Piece{CPU: release.SampledCPU(t), Elapsed: float64(t.DurationNanos) * 1e-9})
+	case isTree:
+		s.Tree = *tree.Of(t, c.Module)
+		return s, nil
+	}
+	sum, err := c.Tree(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("decode reference: %w", err)
+	}
+	if s.Tree = *sum; s.Pieces.Count == 0 { // it does not say how it was measured
+		s.Pieces.Add(release.Piece{Samples: sum.N(), CPU: release.SampledCPU(t), Elapsed: float64(t.DurationNanos) * 1e-9, Hits: sum.Hits()})
+	}
+	s.Pieces.AddValues(sum, c.Labels)
+	return s, nil
+}
+
+// Facts are what the comments of a reference say, nil if it is none. isTree says that its profile is a tree.
+func Facts(comments []string) (s *release.Side, isTree bool, err error) {
 	for _, comment := range comments {
 		facts, is := strings.CutPrefix(comment, prefix)
 		if !is {
 			continue
 		}
 		if len(facts) > mostFacts {
-			return nil, fmt.Errorf("decode reference: its facts have %d bytes, expected at most %d", len(facts), mostFacts)
+			return nil, false, fmt.Errorf("decode reference: its facts have %d bytes, expected at most %d", len(facts), mostFacts)
 		}
 		first, facts, _ := strings.Cut(facts, "\n")
 		version, err := strconv.Atoi(first)
-		if err == nil && version > form {
-			return nil, newer(version)
+		switch {
+		case err == nil && version > form:
+			return nil, false, fmt.Errorf("decode reference: a newer profguard wrote it (form %d, expected at most %d): use that, or a reference of this one", version, form)
+		case err == nil && version < form:
+			return nil, false, fmt.Errorf("decode reference: an older profguard wrote it (form %d, expected %d): this build leaves a new one, with which the next is compared; a baseline has to be made anew", version, form)
 		}
+		s := &release.Side{}
 		for line := range strings.Lines(facts) {
-			if err == nil {
+			if isTree = isTree || line == "tree\n"; err == nil {
 				err = read(s, line)
 			}
 		}
-		if err == nil {
-			err = check(s)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("decode reference: its facts are damaged: %w", err)
+			return nil, false, fmt.Errorf("decode reference: its facts are damaged: %w", err)
 		}
-		return s, nil
+		return s, isTree, nil
 	}
-	return s, nil
+	return nil, false, nil
 }
 
-// read adds what a line of the facts says. A line that is not known is a later profguard's.
+// read adds what a line of the facts says.
 func read(s *release.Side, line string) error {
-	key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	line = strings.TrimSpace(line)
+	key, rest, _ := strings.Cut(line, " ")
 	f := fields{rest: rest}
 	switch key {
 	case "since":
 		s.Since, f.err = time.Parse(time.RFC3339Nano, f.rest)
 	case "modified":
 		s.Build.Modified = true
-	case "ended":
-		s.Ended, s.Depth = true, int(min(f.number(), most))
-	case "window":
-		w := release.Window{Samples: f.number(), CPU: f.number(), Elapsed: f.number()}
-		for f.err == nil && f.rest != "" {
-			if w.Work == nil {
-				w.Work = map[string]float64{}
-			}
-			name := f.text()
-			w.Work[name] = f.number()
-		}
-		s.Windows = append(s.Windows, w)
-	case "machine":
-		if n := len(s.Windows); n > 0 {
-			s.Windows[n-1].Machine = release.Machine{Waited: f.number(), Others: f.number(), Stolen: f.number(), Cores: f.number()}
-		}
-	case "spread":
-		if s.Spread == nil {
-			s.Spread = map[string]float64{}
-		}
-		name := f.text()
-		s.Spread[name] = f.number()
+	case "pieces", "cost", "machine", "function", "label", "value":
+		readPieces(&s.Pieces, key, &f)
 	default:
 		for _, text := range texts(&s.Build) {
 			if text.name == key {
@@ -210,46 +213,18 @@ func (f *fields) text() (v string) {
 func (f *fields) number() float64 {
 	word, rest, _ := strings.Cut(f.rest, " ")
 	v, err := strconv.ParseFloat(word, 64)
+	if err == nil && !(v >= 0 && v <= most) {
+		v, err = 0, errors.New("expected numbers from 0 on")
+	}
 	f.rest, f.err = rest, cmp.Or(f.err, err)
 	return v
 }
 
-func newer(is int) error {
-	return fmt.Errorf("decode reference: a newer profguard wrote it (form %d, expected at most %d): use that, or a reference of this one", is, form)
-}
+// most is the largest number in facts, as the square of a year of samples.
+const most = 1e24
 
-// most is the largest number in facts.
-const most = 1e15
-
-// check refuses numbers that no writer has.
-func check(s *release.Side) error {
-	if len(s.Windows) > mostWindows {
-		return fmt.Errorf("found %d windows, expected at most %d", len(s.Windows), mostWindows)
-	}
-	valid := func(x float64) bool { return x >= 0 && x <= most && !math.IsNaN(x) }
-	if s.Depth < 0 {
-		return fmt.Errorf("its stacks have %d locations, expected a number from 0 on", s.Depth)
-	}
-	for i, w := range s.Windows {
-		if !valid(w.Samples) || !valid(w.CPU) || !valid(w.Elapsed) {
-			return fmt.Errorf("window %d has %v samples, %v s of CPU, %v s: expected numbers from 0 on", i+1, w.Samples, w.CPU, w.Elapsed)
-		}
-		if m := w.Machine; !valid(m.Waited) || !valid(m.Others) || !valid(m.Stolen) || !valid(m.Cores) {
-			return fmt.Errorf("the machine of window %d is %+v: expected numbers from 0 on", i+1, m)
-		}
-		for name, n := range w.Work {
-			if !valid(n) {
-				return fmt.Errorf("window %d has %v units of %.80q: expected a number from 0 on", i+1, n, name)
-			}
-		}
-	}
-	for name, phi := range s.Spread {
-		if !valid(phi) {
-			return fmt.Errorf("the spread of %.80q is %v: expected a number from 0 on", name, phi)
-		}
-	}
-	return nil
-}
+// errOrder is of a line that stands before the one that it is about.
+var errOrder = errors.New("expected it behind the line of pieces")
 
 // longest is the longest text of a build.
 const longest = 200

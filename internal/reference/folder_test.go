@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // leave leaves the reference of a build, written so long ago.
@@ -22,7 +25,7 @@ func leave(t *testing.T, dir, version string, ago time.Duration) (file string) {
 	r.now = time.Now().Add(-ago)
 	r.windows(10, 0)
 	r.Stop(t.Context())
-	file = filepath.Join(dir, "references", nameOf(build(version)))
+	file = filepath.Join(dir, "profguard", "references", nameOf(build(version)))
 	age(t, file, ago)
 	return file
 }
@@ -35,12 +38,23 @@ func age(t *testing.T, file string, ago time.Duration) {
 	}
 }
 
+// charged is the tree of a table.
+func charged(t *testing.T, table *decode.Table) *tree.Tree {
+	t.Helper()
+	var c tree.Counter
+	sum, err := c.Tree(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
 // problems takes windows, and returns what they say of files.
 func (r *running) problems(n int) (list []string) {
 	r.t.Helper()
 	for range n {
 		r.now = r.now.Add(time.Minute)
-		if err := r.Window(r.t.Context(), table(r.t, small), window(0.4, 100)); err != nil {
+		if err := r.Window(charged(r.t, table(r.t, small)), window(0.4, 100)); err != nil {
 			list = append(list, err.Error())
 		}
 		r.await()
@@ -49,8 +63,15 @@ func (r *running) problems(n int) (list []string) {
 	return list
 }
 
+// loaded is what a folder has.
+func loaded(dir string, build release.Build, now time.Time) (before, own *release.Side, err error) {
+	f := load(Config{Dir: dir}, build, now)
+	return f.before, f.own, f.err
+}
+
 // TestFault_141_FolderNotReadable: a folder that is a link, belongs to all, or may not be opened, and a file
-// in its place: the problem is told, and nothing claims that there was no build before.
+// in its place: the problem is told as long as it lasts, and nothing claims that there was no build before.
+// When the folder is right again, it is read, and what an earlier process of the build has left is kept.
 func TestFault_141_FolderNotReadable(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(folder string) error
@@ -58,17 +79,18 @@ func TestFault_141_FolderNotReadable(t *testing.T) {
 	}{
 		"a link": {func(folder string) error {
 			return errorsOf(os.Rename(folder, folder+".away"), os.Symlink(folder+".away", folder))
-		}, "is a link"},
+		}, "is no folder"},
 		"a file": {func(folder string) error {
 			return errorsOf(os.Rename(folder, folder+".away"), os.WriteFile(folder, nil, 0o600))
-		}, "not a directory"},
+		}, "is no folder"},
 		"for all":   {func(folder string) error { return os.Chmod(folder, 0o777) }, "mode 0777"},
 		"forbidden": {func(folder string) error { return os.Chmod(folder, 0) }, "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newDir(t)
-			leave(t, dir, "v1", time.Hour)
-			folder := filepath.Join(dir, "references")
+			leave(t, dir, "v1", 2*time.Hour)
+			leave(t, dir, "v2", time.Hour)
+			folder := filepath.Join(dir, "profguard", "references")
 			if err := test.spoil(folder); err != nil {
 				t.Skip(err)
 			}
@@ -78,11 +100,26 @@ func TestFault_141_FolderNotReadable(t *testing.T) {
 			}
 			r := begin(t, dir, build("v2"), nil)
 			told := r.problems(12)
-			if len(told) == 0 || len(told) > 3 || !strings.Contains(told[0], test.want) {
-				t.Errorf("told %q, want %q when it is read, and when it is written", told, test.want)
+			if len(told) < 11 || !strings.Contains(told[0], test.want) || !strings.Contains(told[10], test.want) {
+				t.Errorf("told %q, want %q in each window, perhaps without the first", told, test.want)
 			}
 			if _, why := r.compare(); !strings.Contains(why, "no reference of an earlier build could be read: ") || !strings.Contains(why, test.want) {
 				t.Error(why)
+			}
+			if _, err := os.Lstat(folder + ".away"); err == nil {
+				if err := errorsOf(os.Remove(folder), os.Rename(folder+".away", folder)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chmod(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r.problems(10) // the longest pause
+			if told := r.problems(10); len(told) > 0 {
+				t.Errorf("when it is right again: %q", told)
+			}
+			if c, why := r.compare(); c == nil || c.Before.Build.Version != "v1" || c.Now.Samples != (10+12+20)*40 {
+				t.Errorf("when it is right again: %+v, %s", c, why)
 			}
 			r.Stop(t.Context())
 		})
@@ -127,7 +164,7 @@ func TestFault_142_HugeReference(t *testing.T) {
 			age(t, file, time.Hour)
 			var was, is runtime.MemStats
 			runtime.ReadMemStats(&was)
-			before, own, err := load(dir, build("v3"), time.Now())
+			before, own, err := loaded(dir, build("v3"), time.Now())
 			runtime.ReadMemStats(&is)
 			if used := is.TotalAlloc - was.TotalAlloc; used > test.most {
 				t.Errorf("reading took %d bytes of memory, want at most %d", used, test.most)
@@ -136,8 +173,12 @@ func TestFault_142_HugeReference(t *testing.T) {
 				t.Errorf("%+v, %+v, %v", before, own, err)
 			}
 			r := begin(t, dir, build("v3"), nil)
-			if told := r.problems(10); len(told) != 1 || !strings.Contains(told[0], test.want) {
-				t.Errorf("told %q", told)
+			if told := r.problems(4); len(told) < 3 || !strings.Contains(told[0], test.want) {
+				t.Errorf("told %q, want the same in each window, perhaps without the first", told)
+			}
+			r.problems(6)
+			if told := r.problems(1); len(told) > 0 {
+				t.Errorf("told when the reference of this build was written: %q", told)
 			}
 			if c, why := r.compare(); c == nil || c.Before.Build.Version != "v1" {
 				t.Errorf("%+v, %s", c, why)
@@ -206,7 +247,7 @@ func TestFault_144_TwoBuildsAtOnce(t *testing.T) {
 	if n := len(files(t, dir)); n != 2 {
 		t.Errorf("%d files", n)
 	}
-	age(t, filepath.Join(dir, "references", nameOf(build("v1"))), time.Minute)
+	age(t, filepath.Join(dir, "profguard", "references", nameOf(build("v1"))), time.Minute)
 	back := begin(t, dir, build("v1"), nil)
 	back.windows(10, 0)
 	c, why := back.compare()
@@ -228,7 +269,7 @@ func TestFault_145_OldBuildWritesLast(t *testing.T) {
 	next.Stop(t.Context())
 	old.windows(10, 30)
 	old.Stop(t.Context())
-	age(t, filepath.Join(dir, "references", nameOf(build("v2"))), time.Second)
+	age(t, filepath.Join(dir, "profguard", "references", nameOf(build("v2"))), time.Second)
 	for version, want := range map[string]string{"v3": "v2", "v2": "v1", "v1": "v0", "v0": "v2"} {
 		r := begin(t, dir, build(version), nil)
 		r.windows(10, 0)
@@ -236,23 +277,23 @@ func TestFault_145_OldBuildWritesLast(t *testing.T) {
 			t.Errorf("%s is compared with %+v, %s, want %s", version, c, why, want)
 		}
 		if r.rest(t.Context()); version == "v3" { // it was there for a look only
-			if err := os.Remove(filepath.Join(dir, "references", nameOf(build("v3")))); err != nil {
+			if err := os.Remove(filepath.Join(dir, "profguard", "references", nameOf(build("v3")))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	// The build was first seen when it was, whatever goes on with it.
-	_, own, err := load(dir, build("v1"), time.Now())
-	if err != nil || own == nil || !own.Since.Equal(old.sum.Since) {
-		t.Errorf("%+v, %v, want it since %v", own, err, old.sum.Since)
+	_, own, err := loaded(dir, build("v1"), time.Now())
+	if err != nil || own == nil || !own.Since.Equal(old.side.Since) {
+		t.Errorf("%+v, %v, want it since %v", own, err, old.side.Since)
 	}
 	// An older profguard did not write that: then it is the time of the file.
 	own.Since = time.Time{}
-	if err := os.WriteFile(filepath.Join(dir, "references", nameOf(build("v1"))), Encode(own, time.Now()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "profguard", "references", nameOf(build("v1"))), Encode(own, time.Now()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	age(t, filepath.Join(dir, "references", nameOf(build("v1"))), -5*time.Minute)
-	if before, _, err := load(dir, build("v3"), time.Now().Add(time.Hour)); err != nil || before == nil || before.Build.Version != "v1" {
+	age(t, filepath.Join(dir, "profguard", "references", nameOf(build("v1"))), -5*time.Minute)
+	if before, _, err := loaded(dir, build("v3"), time.Now().Add(time.Hour)); err != nil || before == nil || before.Build.Version != "v1" {
 		t.Errorf("%+v, %v, want v1", before, err)
 	}
 }
@@ -292,5 +333,46 @@ func TestFirstMinute(t *testing.T) {
 	}
 	if n := len(files(t, dir)); n != 1 {
 		t.Errorf("%d files, want that of v1: v2 runs, and v3 had no windows", n)
+	}
+}
+
+// TestFiveBuilds: a folder keeps the references of five builds of a program, the newest ones.
+func TestFiveBuilds(t *testing.T) {
+	dir := newDir(t)
+	for i := range builds + 2 {
+		leave(t, dir, fmt.Sprint("v", i), time.Duration(builds+2-i)*time.Hour)
+	}
+	var want []string
+	for i := 2; i < builds+2; i++ {
+		want = append(want, filepath.Join(dir, "profguard", "references", nameOf(build(fmt.Sprint("v", i)))))
+	}
+	if got := files(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestOlderForm: what an older profguard has left is told until this build has written its own, and not compared with.
+// The build after is compared with this one.
+func TestOlderForm(t *testing.T) {
+	dir := newDir(t)
+	file := leave(t, dir, "v1", time.Hour)
+	if err := os.WriteFile(file, table(t, small).Encode(prefix+"1\nprogram \"example.com/shop\"\nbinary \"0011v1\"\nwindow 40 0.4 10 \"request\" 100\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	age(t, file, time.Hour)
+	r := begin(t, dir, build("v2"), nil)
+	// The first window may come before the folder is read.
+	if told := r.problems(10); len(told) < 5 || len(told) > 6 || !strings.Contains(told[0], nameOf(build("v1"))+": decode reference: an older profguard wrote it") {
+		t.Errorf("told %q", told)
+	}
+	if _, why := r.compare(); !strings.Contains(why, "no reference of an earlier build could be read: ") {
+		t.Error(why)
+	}
+	r.Stop(t.Context())
+	age(t, filepath.Join(dir, "profguard", "references", nameOf(build("v2"))), time.Minute)
+	next := begin(t, dir, build("v3"), nil)
+	next.windows(10, 0)
+	if c, why := next.compare(); c == nil || c.Before.Build.Version != "v2" {
+		t.Errorf("%+v, %s", c, why)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // A Keeper keeps the reference of the build that runs, and compares it with another one: the newest
@@ -24,20 +25,25 @@ import (
 type Keeper struct {
 	cfg    Config
 	loaded chan found
+	ready  chan struct{} // closed when something was found, or not
 
 	mu       sync.Mutex
-	sum      Sum
+	side     release.Side // what the running build did, in all its processes
 	build    release.Build
 	known    bool // build is, and what the folder has
 	before   *release.Side
-	problem  error // the last one with files
-	unread   error // why there may be references that are not known
+	problem  error         // the last one with files, until one is written
+	unread   error         // why there may be references that are not known
+	shut     bool          // the folder could not be opened
+	retry    time.Time     // when it is tried again
+	pause    time.Duration // before that
 	looks    map[string]*look
-	balanced bool
-	windows  int           // of this process
-	written  time.Time     // the last time, or the time of the first window
-	early    bool          // it was written since
-	writing  chan struct{} // not nil while a file is written; closed at the end
+	balanced bool            // what the process costs was told
+	told     map[string]bool // functions that were told to cost more
+	windows  int             // of this process
+	written  time.Time       // the last time, or the time of the first window
+	early    bool            // it was written since
+	writing  chan struct{}   // not nil while a file is written; closed at the end
 }
 
 // Config is what a keeper works with.
@@ -55,6 +61,7 @@ type Config struct {
 type found struct {
 	build       release.Build
 	before, own *release.Side
+	shut        bool // the folder cannot be opened
 	err         error
 }
 
@@ -82,62 +89,74 @@ const (
 	// again is the growth of samples after which they are compared again. So an hour or a month
 	// has some twenty looks.
 	again = 1.25
+	// A folder that cannot be opened is tried again after leastPause, and then after twice as long each
+	// time: a volume that is attached late is there after some minutes, or a person has to see to it.
+	leastPause, mostPause = time.Minute, writeEvery
 )
 
 // NewKeeper returns a keeper, which begins with the first window.
 func NewKeeper(cfg Config) *Keeper {
-	k := &Keeper{cfg: cfg, before: cfg.Base, looks: map[string]*look{}}
-	k.sum.Module, k.sum.Modules = cfg.Module, cfg.Modules
+	k := &Keeper{cfg: cfg, before: cfg.Base, looks: map[string]*look{}, told: map[string]bool{}}
 	return k
 }
 
 // keeps reports whether references are read and written.
 func (k *Keeper) keeps() bool { return k.cfg.Dir != "" && !k.cfg.Test }
 
-// Window adds a good window, and writes the reference if it is time. It returns the problem with a file, if
-// there is a new one.
-func (k *Keeper) Window(ctx context.Context, t *decode.Table, w release.Window) error {
+// Window adds a good window, and writes the reference if it is time. It returns the problem with files, if
+// there is one, until a file is written.
+func (k *Keeper) Window(t *tree.Tree, p release.Piece) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin()
-	if err := k.sum.Add(ctx, t, w); err != nil {
-		return err
-	}
+	k.side.Add(t, p)
 	k.collect()
 	now := k.cfg.Now()
+	if k.known && k.shut && !now.Before(k.retry) {
+		k.known = false
+		k.look()
+	}
 	if k.written.IsZero() {
 		k.written = now
 	}
 	k.windows++
 	since := now.Sub(k.written)
 	due := since >= writeEvery || !k.early && (k.windows >= firstWindows || since >= firstWrite)
-	if due && k.keeps() && k.known && k.write() {
+	if due && k.mayWrite() && k.write() {
 		k.written, k.early = now, true
 	}
-	err := k.problem
-	k.problem = nil
-	return err
+	return k.problem
 }
 
-// Begin starts to look what is there, before the first window.
-func (k *Keeper) Begin() {
+// mayWrite reports whether it is known what the folder has. A process of the same build may have written
+// there before, and what is written takes its place.
+func (k *Keeper) mayWrite() bool { return k.keeps() && k.known && !k.shut }
+
+// Begin starts to look what is there, before the first window. The channel is closed when that is known.
+func (k *Keeper) Begin() (known <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin()
+	return k.ready
 }
 
 // begin starts to look what is there, once.
 func (k *Keeper) begin() {
-	if k.loaded != nil {
-		return
+	if k.loaded == nil {
+		k.side.Since = k.cfg.Now()
+		k.look()
 	}
-	k.loaded = make(chan found, 1)
-	cfg, loaded, now := k.cfg, k.loaded, k.cfg.Now()
-	k.sum.Since = now
+}
+
+// look starts to look what is there.
+func (k *Keeper) look() {
+	k.loaded, k.ready = make(chan found, 1), make(chan struct{})
+	cfg, loaded, ready, now := k.cfg, k.loaded, k.ready, k.cfg.Now()
 	go func() {
+		defer close(ready)
 		f := found{build: cfg.Build()}
 		if cfg.Dir != "" && !cfg.Test {
-			f.before, f.own, f.err = load(cfg.Dir, f.build, now)
+			f = load(cfg, f.build, now)
 		}
 		loaded <- f
 	}()
@@ -151,17 +170,19 @@ func (k *Keeper) collect() {
 	select {
 	case f := <-k.loaded:
 		k.known, k.build, k.problem, k.unread = true, f.build, f.err, f.err
-		k.sum.Build = f.build
-		if k.before == nil && f.before != nil {
-			before, err := k.sum.sharing(context.Background(), f.before)
-			if err == nil {
-				k.before = before
-			}
-			k.problem = errors.Join(k.problem, err)
+		k.side.Build = f.build
+		if k.shut = f.shut; f.shut {
+			k.pause = min(max(2*k.pause, leastPause), mostPause)
+			k.retry = k.cfg.Now().Add(k.pause)
 		}
-		if f.own != nil {
-			if err := k.sum.resume(context.Background(), f.own); err != nil {
-				k.problem = errors.Join(k.problem, err)
+		if k.before == nil {
+			k.before = f.before
+		}
+		if own := f.own; own != nil {
+			k.side.Tree.Add(&own.Tree)
+			k.side.Pieces.Join(&own.Pieces)
+			if !own.Since.IsZero() && own.Since.Before(k.side.Since) {
+				k.side.Since = own.Since
 			}
 		}
 	default:
@@ -172,24 +193,20 @@ func (k *Keeper) collect() {
 // that run at once write in turns, so the build before is not the one that wrote last: it is the newest one that
 // was first seen before this one, now at the latest. If there is none, this one was rolled back to, and the other
 // one was the newest.
-func load(dir string, build release.Build, now time.Time) (before, own *release.Side, err error) {
-	folder, err := dumps.OpenReferences(dir)
+func load(cfg Config, build release.Build, now time.Time) found {
+	folder, err := dumps.OpenReferences(cfg.Dir)
 	if err != nil {
-		return nil, nil, err
+		return found{build: build, shut: true, err: err}
 	}
 	defer folder.Close()
-	// A process that was stopped may not have had the time to finish its last write.
-	adopted := folder.Adopt(prefixOf(build), func(name string, b []byte) bool {
-		side, err := Decode(new(decode.Decoder), b)
-		return err == nil && nameOf(side.Build) == name && len(side.Windows) > 0
-	})
 	files, err := folder.List(prefixOf(build))
 	if err != nil {
-		return nil, nil, errors.Join(adopted, err)
+		return found{build: build, shut: true, err: err}
 	}
+	var before, own *release.Side
 	isOwn := func(f *dumps.ReferenceFile) bool { return f.Name == nameOf(build) }
 	sort.SliceStable(files, func(i, j int) bool { return isOwn(&files[i]) && !isOwn(&files[j]) }) // it says since when
-	errs, since := []error{adopted}, now
+	errs, since := []error(nil), now
 	// goesBefore orders what may be the build before: what was first seen before this one, then what was
 	// before now, and then what is of the future, as clocks are set back; the newest of these first.
 	goesBefore := func(a, b time.Time) bool {
@@ -209,7 +226,7 @@ func load(dir string, build release.Build, now time.Time) (before, own *release.
 			errs = append(errs, err)
 			continue
 		}
-		side, err := Decode(new(decode.Decoder), b)
+		side, err := Decode(new(decode.Decoder), b, cfg.Module)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
 			continue
@@ -224,13 +241,13 @@ func load(dir string, build release.Build, now time.Time) (before, own *release.
 					since = own.Since
 				}
 			}
-		case !isOwn(&f) && len(side.Windows) >= leastWindows:
+		case !isOwn(&f) && side.Pieces.Count >= leastWindows:
 			if before == nil || goesBefore(side.Since, before.Since) {
 				before = side
 			}
 		}
 	}
-	return before, own, errors.Join(errs...)
+	return found{build: build, before: before, own: own, err: errors.Join(errs...)}
 }
 
 // clocksDiffer is by how much the clocks of hosts and of a disk may differ, with room to spare.
@@ -267,11 +284,10 @@ func (k *Keeper) write() bool {
 			return false
 		}
 	}
-	side := k.sum.Side()
-	if side == nil || k.sum.Windows() < leastWindows {
+	if k.side.Pieces.Count < leastWindows {
 		return false
 	}
-	b := Encode(side, k.cfg.Now())
+	b := Encode(&k.side, k.cfg.Now())
 	done := make(chan struct{})
 	k.writing = done
 	dir, build := k.cfg.Dir, k.build
@@ -282,11 +298,9 @@ func (k *Keeper) write() bool {
 			defer folder.Close()
 			err = folder.Write(nameOf(build), b, prefixOf(build), builds)
 		}
-		if err != nil {
-			k.mu.Lock()
-			k.problem = err
-			k.mu.Unlock()
-		}
+		k.mu.Lock()
+		k.problem = err
+		k.mu.Unlock()
 	}()
 	return true
 }
@@ -296,7 +310,7 @@ func (k *Keeper) Stop(ctx context.Context) {
 	k.rest(ctx)
 	k.mu.Lock()
 	k.collectUntil(ctx)
-	if k.keeps() && k.known {
+	if k.mayWrite() {
 		k.write()
 	}
 	k.mu.Unlock()
@@ -349,30 +363,33 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 	switch {
 	case k.before != nil:
 	case k.cfg.Dir == "":
-		return nil, "there is no build to compare with: give a DumpDir, in which each build leaves what is normal for it, or a Baseline"
+		return nil, "there is no build to compare with: set a DumpDir, where each build leaves its reference, or a Baseline"
 	case k.cfg.Test:
 		return nil, "a test keeps no references of builds"
 	case !k.known:
 		return nil, "the references of earlier builds are being read"
 	case k.unread != nil:
 		return nil, "no reference of an earlier build could be read: " + k.unread.Error()
-	case k.sum.Windows() < leastWindows:
-		return nil, fmt.Sprintf("%s after %d good windows that begin a minute after the start, and there are %d", release.FirstBuild, leastWindows, k.sum.Windows())
+	case k.side.Pieces.Count < leastWindows:
+		return nil, fmt.Sprintf("%s after %d good windows that begin a minute after the start, and there are %d", release.FirstBuild, leastWindows, int(k.side.Pieces.Count))
 	default:
 		return nil, release.FirstBuild
 	}
-	n := float64(k.sum.Samples())
-	if windows := k.sum.Windows(); windows < leastWindows || n < leastSamples {
+	n := k.side.Pieces.Samples
+	if windows := int(k.side.Pieces.Count); windows < leastWindows || n < leastSamples {
 		return nil, fmt.Sprintf("builds are compared from %d windows after the first minute and %d samples on, and there are %d and %.0f", leastWindows, leastSamples, windows, n)
 	}
-	key := fmt.Sprintf("%q %v %q", o.Per, o.Limit, o.Except)
+	key := fmt.Sprintf("%q %v %q %q %q", o.Per, o.Limit, o.Except, o.Subject, o.Label)
 	if l := k.looks[key]; l != nil && n < again*l.at && n >= l.at {
 		return l.c, l.why
 	}
-	c, err := release.Compare(ctx, k.before, k.sum.Side(), o)
+	c, err := release.Compare(ctx, k.before, &k.side, o)
 	l := &look{c: c, at: n}
 	if err != nil {
 		l.why = err.Error()
+	}
+	if ctx.Err() != nil { // who asks next asks anew
+		return nil, l.why
 	}
 	if len(k.looks) >= mostLooks {
 		clear(k.looks)
@@ -384,8 +401,9 @@ func (k *Keeper) compare(ctx context.Context, o release.Options) (*release.Compa
 // mostLooks bounds the comparisons that are kept, one for each budget of growth.
 const mostLooks = 100
 
-// Balance is the newest comparison by a unit of work that both builds know. news says that it has
-// just become sure enough to be told, which happens once.
+// Balance is the newest comparison by a unit of work that both builds know. news says that there is something to be
+// told in it: what the process costs has just become sure enough, once, or that a function costs more of which
+// nothing was told before.
 func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -396,35 +414,39 @@ func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool)
 	if c == nil || c.Why != "" {
 		return c, false
 	}
-	sure := k.sum.Windows() >= anHour || c.Known && c.Process.High-c.Process.Low < narrow
+	sure := k.side.Pieces.Count >= anHour || c.Known && c.Process.High-c.Process.Low < narrow
 	news = sure && !k.balanced
-	k.balanced = k.balanced || news
+	for i := range c.Functions {
+		f := &c.Functions[i]
+		seems := c.Known && f.Above && !f.MayMove && f.Points.Value > c.Limit // shares grow with another load, too
+		if (f.Named || seems) && !k.told[f.Name] {
+			k.told[f.Name], news = true, true
+		}
+	}
+	k.balanced = k.balanced || sure
 	return c, news
 }
 
-// Pair lends the two builds with their newest comparison, and reports whether there is one. use has to be
-// quick: windows wait for it.
-func (k *Keeper) Pair(ctx context.Context, use func(c *release.Comparison, before, now *release.Side)) bool {
+// Profile is what this build did so far, or the one before, nil if there is none before.
+func (k *Keeper) Profile(before bool) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.collect()
-	if k.before == nil {
-		return false
+	switch {
+	case k.before == nil:
+		return nil
+	case before:
+		return Encode(k.before, time.Now())
 	}
-	c, _ := k.compare(ctx, release.Options{Per: k.unit()})
-	if c == nil || c.Why != "" {
-		return false
-	}
-	use(c, k.before, k.sum.Side())
-	return true
+	return Encode(&k.side, time.Now())
 }
 
-// The balance is told when its bounds are as narrow as that, or after an hour of windows.
+// What the process costs is told when its bounds are as narrow as that, or after an hour of windows.
 const narrow, anHour = 0.06, 60
 
 // unit is a unit of work that both builds know, "" if there is none.
 func (k *Keeper) unit() string {
-	was, is := k.before.Work(), k.sum.Work()
+	was, is := k.before.Pieces.Work, k.side.Pieces.Work
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if is[name] > 0 && was[name] > 0 {
 			return name
@@ -440,9 +462,9 @@ func (k *Keeper) Normal() []byte {
 	defer k.mu.Unlock()
 	side := k.before
 	if side == nil {
-		side = k.sum.Side()
+		side = &k.side
 	}
-	if side == nil {
+	if side.Pieces.Count == 0 {
 		return nil
 	}
 	return Encode(side, k.cfg.Now())

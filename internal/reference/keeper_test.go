@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func (r *running) windows(n, audit int) {
 	t := table(r.t, text)
 	for range n {
 		r.now = r.now.Add(time.Minute)
-		if err := r.Window(r.t.Context(), t, window(0.4+float64(audit)/100, 100)); err != nil {
+		if err := r.Window(charged(r.t, t), window(0.4+float64(audit)/100, 100)); err != nil {
 			r.t.Error(err)
 		}
 		r.await()
@@ -67,7 +68,7 @@ func newDir(t *testing.T) string { return filepath.Join(t.TempDir(), "dumps") }
 
 func files(t *testing.T, dir string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "references", "*"))
+	list, err := filepath.Glob(filepath.Join(dir, "profguard", "references", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,23 +97,134 @@ func TestKeeper(t *testing.T) {
 	if why != "" || c.Before.Build.Version != "v1" || c.Now.Samples != 15*70 {
 		t.Errorf("%+v, %s", c.Now, why)
 	}
-	if news := balances(again, 70); news != 1 {
-		t.Errorf("the balance was told %d times", news)
-	}
 	again.Stop(t.Context())
 	if len(files(t, dir)) != 2 {
 		t.Errorf("%v", files(t, dir))
 	}
 }
 
-func balances(r *running, windows int) (news int) {
-	for range windows {
-		r.windows(1, 30)
-		if _, is := r.Balance(r.t.Context()); is {
-			news++
+// TestNews: what the process costs is told once, when it is sure or after an hour; and a function that costs more
+// once, when it is found.
+func TestNews(t *testing.T) {
+	dir := newDir(t)
+	noisy := func(r *running, i int, audit, encode int) bool {
+		text := small
+		for name, n := range map[string]int{"audit": audit, "encode": encode} {
+			if n > 0 {
+				text += fmt.Sprintf("main.main;main.serve@a.go:12;main.%s@c.go:5 %d\n", name, n)
+			}
+		}
+		r.now = r.now.Add(time.Minute)
+		if err := r.Window(charged(t, table(t, text)), window((0.4+float64(audit+encode)/100)*[]float64{0.8, 1.3, 0.9, 1}[i%4], 100)); err != nil {
+			t.Error(err)
+		}
+		r.await()
+		_, news := r.Balance(t.Context())
+		return news
+	}
+	first := begin(t, dir, build("v1"), nil)
+	for i := range 20 {
+		if noisy(first, i, 0, 0) {
+			t.Error("there is news without a build before")
 		}
 	}
-	return news
+	first.Stop(t.Context())
+	for name, tt := range map[string]struct {
+		audit, encode func(i int) int
+		want          []int // the windows that had news
+	}{
+		"equal":           {never, never, []int{anHour}},
+		"a function":      {from(0, 60), never, []int{leastWindows, anHour}},
+		"two functions":   {from(0, 60), from(10, 200), []int{leastWindows, 13, anHour}},
+		"once more, less": {func(i int) int { return 60 * (i / 20 % 2) }, never, []int{25, anHour}},
+	} {
+		r := begin(t, dir, build("v2"), func(c *Config) { c.Test = true; c.Base = decoded(t, Encode(&first.side, time.Now())) })
+		var got []int
+		for i := range 80 {
+			if noisy(r, i, tt.audit(i), tt.encode(i)) {
+				got = append(got, i+1)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: news in windows %v, want %v", name, got, tt.want)
+		}
+	}
+	// Where windows do not differ, what the process costs is sure at once.
+	r := begin(t, dir, build("v3"), func(c *Config) { c.Test = true; c.Base = steady(t) })
+	for i := range 10 {
+		r.windows(1, 0)
+		if _, news := r.Balance(t.Context()); news != (i+1 == leastWindows) {
+			t.Errorf("window %d: news %v", i+1, news)
+		}
+	}
+}
+
+func never(int) int { return 0 }
+
+func from(window, hits int) func(int) int {
+	return func(i int) int {
+		if i < window {
+			return 0
+		}
+		return hits
+	}
+}
+
+// steady is a side of ten windows that do not differ.
+func steady(t *testing.T) *release.Side {
+	s := &release.Side{}
+	for range 10 {
+		add(t, s, table(t, small), window(0.4, 100))
+	}
+	return s
+}
+
+// TestLooks: builds are compared anew when there is a quarter more samples, for each budget.
+func TestLooks(t *testing.T) {
+	r := begin(t, "", build("v2"), func(c *Config) { c.Base = steady(t) })
+	r.windows(leastWindows, 0)
+	looks := map[*release.Comparison]bool{}
+	var last *release.Comparison
+	for range 20 {
+		c, why := r.compare()
+		if why != "" {
+			t.Fatal(why)
+		}
+		looks[c], last = true, c
+		r.windows(1, 0)
+	}
+	if len(looks) != 7 { // of 5, 7, 9, 12, 15, 19 and 24 windows
+		t.Errorf("%d looks", len(looks))
+	}
+	if c, _ := r.Compare(t.Context(), release.Options{Per: "request", Limit: 0.5}); c == last || c.Limit != 0.5 {
+		t.Error("a budget with another limit has the same comparison")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	r.windows(20, 0)
+	if c, why := r.Compare(ended, release.Options{Per: "request"}); c != nil || why == "" {
+		t.Errorf("a comparison that was stopped has an outcome: %v", c)
+	}
+	if _, why := r.compare(); why != "" {
+		t.Errorf("a comparison that was stopped is remembered: %s", why)
+	}
+}
+
+// TestStopWithoutDisk: what a process waits for at its end ends with the context.
+func TestStopWithoutDisk(t *testing.T) {
+	hangs := make(chan struct{})
+	r := begin(t, newDir(t), build("v1"), func(c *Config) { c.Build = func() release.Build { <-hangs; return build("v1") } })
+	if err := r.Window(charged(t, table(t, small)), window(0.4, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if _, why := r.compare(); !strings.Contains(why, "are being read") {
+		t.Error(why)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Stop(ctx)
+	close(hangs)
+	r.await() // before its folder is removed
 }
 
 // TestFault_134_ReferenceOfAnotherProgram: neither a program with another path, nor a file that lies in
@@ -124,7 +236,7 @@ func TestFault_134_ReferenceOfAnotherProgram(t *testing.T) {
 	r := begin(t, dir, other, nil)
 	r.windows(10, 0)
 	r.Stop(t.Context())
-	if err := os.Rename(files(t, dir)[0], filepath.Join(dir, "references", nameOf(build("v0")))); err != nil {
+	if err := os.Rename(files(t, dir)[0], filepath.Join(dir, "profguard", "references", nameOf(build("v0")))); err != nil {
 		t.Fatal(err)
 	}
 	r = begin(t, dir, build("v2"), nil)
@@ -177,27 +289,13 @@ func TestFault_137_CountersReset(t *testing.T) {
 	lost.Work = nil
 	for range 10 {
 		r.windows(2, 0)
-		if err := r.Window(t.Context(), table(t, small), lost); err != nil {
+		if err := r.Window(charged(t, table(t, small)), lost); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c, why := r.compare()
 	if why != "" || !c.Known || c.Process.Value > 0.001 || c.Process.Value < -0.001 {
 		t.Errorf("%+v, %s", c, why)
-	}
-	// And as neighbours are added up.
-	var w Windows
-	for i := range 1000 {
-		if i%3 == 0 {
-			w.Add(lost)
-		} else {
-			w.Add(window(0.4, 100))
-		}
-	}
-	for _, x := range w.List() {
-		if n := x.Work["request"]; n > 0 && (x.CPU/n > 0.0041 || x.CPU/n < 0.0039) {
-			t.Errorf("%+v", x)
-		}
 	}
 }
 
@@ -231,11 +329,11 @@ func TestWritten(t *testing.T) {
 		if len(files(t, dir)) == 0 {
 			return 0
 		}
-		_, own, err := load(dir, build("v1"), time.Now())
+		_, own, err := loaded(dir, build("v1"), time.Now())
 		if err != nil || own == nil {
 			t.Fatal(own, err)
 		}
-		return own.Table.Count()
+		return int64(own.Tree.N())
 	}
 	for i, step := range []struct{ windows, want int }{{5, 0}, {1, 6}, {9, 6}, {1, 16}, {9, 16}, {1, 26}} {
 		r.windows(step.windows, 0)
@@ -257,108 +355,38 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// unfinished makes the references of a process what they are if it ends before they have their names, and
-// returns the file.
-func unfinished(t *testing.T, dir string, b release.Build) string {
-	t.Helper()
-	temp := filepath.Join(dir, "references", nameOf(b)+".0123456789abcdef.tmp")
-	if err := os.Rename(filepath.Join(dir, "references", nameOf(b)), temp); err != nil {
+// TestFault_140_StoppedWhileWriting: what a process has not finished is not read, and the build before is the
+// last one that was written whole.
+func TestFault_140_StoppedWhileWriting(t *testing.T) {
+	dir := newDir(t)
+	r := begin(t, dir, build("v1"), nil)
+	r.windows(10, 0)
+	r.Stop(t.Context())
+	whole := filepath.Join(dir, "profguard", "references", nameOf(build("v1")))
+	text, err := os.ReadFile(whole)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return temp
-}
-
-// TestFault_140_StoppedWhileWriting: a release that ended before its file had its name is what the next
-// one is compared with, and one that ended in the middle of the file is not.
-func TestFault_140_StoppedWhileWriting(t *testing.T) {
-	for _, cut := range []bool{false, true} {
-		dir := newDir(t)
-		for version, audit := range map[string]int{"v1": 0, "v2": 30} {
-			r := begin(t, dir, build(version), nil)
-			r.windows(10, audit)
-			r.Stop(t.Context())
-		}
-		old := time.Now().Add(-24 * time.Hour)
-		if err := os.Chtimes(filepath.Join(dir, "references", nameOf(build("v1"))), old, old); err != nil {
+	for _, name := range []string{nameOf(build("v1")), nameOf(build("v2"))} {
+		temp := filepath.Join(filepath.Dir(whole), name+".0123456789abcdef.tmp")
+		if err := os.WriteFile(temp, text[:len(text)/2], 0o600); err != nil {
 			t.Fatal(err)
-		}
-		temp, want := unfinished(t, dir, build("v2")), "v2"
-		if cut { // the clean twin
-			info, err := os.Stat(temp)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(temp, info.Size()-1); err != nil {
-				t.Fatal(err)
-			}
-			want = "v1"
-		}
-		r := begin(t, dir, build("v3"), nil)
-		r.windows(10, 30)
-		c, why := r.compare()
-		if why != "" || c.Before.Build.Version != want {
-			t.Fatalf("cut %v: compared with %+v, want %s; %s", cut, c, want, why)
-		}
-		if grown := len(c.Functions) > 0 && c.Functions[0].Named; grown != cut {
-			t.Errorf("cut %v: %+v", cut, c.Functions)
-		}
-		r.Stop(t.Context())
-		_, err := os.Stat(temp)
-		if left := err == nil; left != cut {
-			t.Errorf("cut %v: the file is left: %v", cut, left)
 		}
 	}
-}
-
-// TestFault_140_OlderUnfinished: an old file that was left does not replace a newer one of its build, nor
-// become newer than those of later builds.
-func TestFault_140_OlderUnfinished(t *testing.T) {
-	for _, again := range []bool{false, true} {
-		dir := newDir(t)
-		run := func(version string, windows int, ago time.Duration) {
-			r := begin(t, dir, build(version), nil)
-			at := time.Now().Add(-ago)
-			r.now = at.Add(-time.Duration(windows) * time.Minute)
-			r.windows(windows, 0)
-			r.Stop(t.Context())
-			if err := os.Chtimes(filepath.Join(dir, "references", nameOf(build(version))), at, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-		run("v1", 10, 3*time.Minute)
-		temp := unfinished(t, dir, build("v1"))
-		kept := temp + ".kept" // out of the way of the builds that follow
-		if err := os.Rename(temp, kept); err != nil {
-			t.Fatal(err)
-		}
-		run("v2", 10, time.Minute)
-		if again {
-			run("v1", 20, 2*time.Minute)
-		}
-		if err := os.Rename(kept, temp); err != nil {
-			t.Fatal(err)
-		}
-		before, own, err := load(dir, build("v1"), time.Now())
-		if err != nil || own == nil || before == nil || before.Build.Version != "v2" {
-			t.Fatalf("%+v, %+v, %v", before, own, err)
-		}
-		want := 10
-		if again {
-			want = 20
-		}
-		if got := own.Table.Count(); got != int64(want)*40 {
-			t.Errorf("again %v: the build has %d samples, want those of %d windows", again, got, want)
-		}
-		if before, _, err := load(dir, build("v3"), time.Now()); err != nil || before == nil || before.Build.Version != "v2" {
-			t.Errorf("again %v: v3 is compared with %+v, want v2; %v", again, before, err)
-		}
+	r = begin(t, dir, build("v3"), nil)
+	r.windows(10, 30)
+	c, why := r.compare()
+	if why != "" || c.Before.Build.Version != "v1" || len(c.Functions) == 0 || !c.Functions[0].Named {
+		t.Errorf("compared with %+v; %s", c, why)
 	}
+	r.Stop(t.Context())
 }
 
 // TestBaseline: a baseline that is given is compared with, and references are kept beside it.
 func TestBaseline(t *testing.T) {
 	dir := newDir(t)
-	base := &release.Side{Table: table(t, strings.ReplaceAll(small, "30\n", "3000\n")), Build: release.Build{Version: "the baseline"}, Windows: []release.Window{{CPU: 30.1, Work: map[string]float64{"request": 7000}}}}
+	base := steady(t)
+	base.Build.Version = "the baseline"
 	r := begin(t, dir, build("v1"), func(c *Config) { c.Base = base })
 	r.windows(10, 0)
 	if c, why := r.compare(); why != "" || c.Before.Build.Version != "the baseline" {

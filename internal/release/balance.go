@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -22,7 +22,7 @@ func (c *Comparison) Lists() (more, less, moved []Function) {
 			more = append(more, f)
 		case f.Status == Moved:
 			moved = append(moved, f)
-		case f.Status == Cheaper && !c.coversCheaper(f):
+		case f.Status == Cheaper && !c.movedFrom(&f):
 			less = append(less, f)
 		}
 	}
@@ -32,23 +32,87 @@ func (c *Comparison) Lists() (more, less, moved []Function) {
 	return more, less, moved
 }
 
-// coversCheaper reports whether a function that costs less is where cost was before that has moved.
-func (c *Comparison) coversCheaper(f Function) bool {
-	return slices.ContainsFunc(c.Functions, func(other Function) bool {
-		return slices.Contains(other.From, cmp.Or(f.Was, f.Name))
-	})
-}
-
-// MovedFrom are the functions where the cost of one was before that has only moved, by its name in a profile.
-// It is nil if it has not, or if these are not known.
-func (c *Comparison) MovedFrom(name string) []string {
-	name = names.Fold(name)
+// Above are the functions that cost more for sure, but perhaps by less than the limit, with what they have in common:
+// "more, perhaps by less than 3 points".
+func (c *Comparison) Above() (name string, list []Function) {
 	for _, f := range c.Functions {
-		if f.Name == name && f.Status == Moved {
-			return f.From
+		if f.Above {
+			list = append(list, f)
 		}
 	}
-	return nil
+	points := fmt.Sprintf("%.3g points", 100*c.Limit)
+	if points == "1 points" {
+		points = "1 point"
+	}
+	return "more, perhaps by less than " + points, list
+}
+
+// Nearest is the undecided function that is nearest to have surely grown by more than the limit, nil if there is none.
+func (c *Comparison) Nearest() (nearest *Function) {
+	for i := range c.Functions {
+		if f := &c.Functions[i]; f.Status == Undecided && (nearest == nil || c.nearness(f) > c.nearness(nearest)) {
+			nearest = f
+		}
+	}
+	return nearest
+}
+
+// Remedy is what keeps a function undecided, or what would decide.
+func (c *Comparison) Remedy() string {
+	switch {
+	case c.Machine != "":
+		return c.Machine
+	case c.Now.Samples > 2*c.Before.Samples:
+		return fmt.Sprintf("more samples of %s will tell", c.Before.Build)
+	}
+	return "more samples will tell"
+}
+
+// nearness is how far above the limit the growth of a function seems to be, in parts of how far it may be less than
+// that: at 1 it is surely above. It is below 0 if the growth seems to be below the limit, by that.
+func (c *Comparison) nearness(f *Function) float64 {
+	above := f.Points.Value - c.Limit
+	if above > 0 {
+		above /= max(f.Points.Value-f.Points.Low, 1e-9)
+	}
+	return above
+}
+
+// rank is the place of the kind of a function in a list.
+func (f *Function) rank() int {
+	switch {
+	case f.Named:
+		return 0
+	case f.Above && !f.MayMove:
+		return 1
+	case f.Above:
+		return 2
+	case f.Status == Moved || f.Points.High < 0:
+		return 4
+	case f.Points.Low > 0: // its callees are above
+		return 3
+	case f.Status == Undecided:
+		return 5
+	}
+	return 6
+}
+
+// weight orders the functions of a rank, the largest first.
+func (c *Comparison) weight(f *Function) float64 {
+	switch f.rank() {
+	case 1, 2, 3:
+		return f.Points.Low
+	case 5:
+		return c.nearness(f)
+	}
+	return math.Abs(f.Points.Value)
+}
+
+// movedFrom reports whether what a function costs less has only moved.
+func (c *Comparison) movedFrom(f *Function) bool {
+	return slices.ContainsFunc(c.Functions, func(to Function) bool {
+		return to.Status == Moved && to.From != "" && to.From == cmp.Or(f.Was, f.Name)
+	})
 }
 
 // Verdict judges "no function grows above" the limit of the options.
@@ -61,7 +125,7 @@ func (c *Comparison) Verdict() evidence.Verdict {
 		switch {
 		case f.Named:
 			return evidence.Fail
-		case f.Status == Undecided:
+		case f.Status == Undecided, f.Status == Moved && f.Rest.High >= evidence.Edge(c.Limit):
 			verdict = evidence.Inconclusive
 		}
 	}
@@ -81,7 +145,7 @@ func (c *Comparison) ProcessVerdict(limit float64) evidence.Verdict {
 	return evidence.Inconclusive
 }
 
-// Balance says in a line what the build costs, and where that is.
+// Balance says in a line what the build costs, and where that is: first what surely costs more, then what may.
 func (c *Comparison) Balance() string {
 	if c.Why != "" {
 		return fmt.Sprintf("%s against %s: %s", c.Now.Build, c.Before.Build, c.Why)
@@ -89,10 +153,11 @@ func (c *Comparison) Balance() string {
 	var b strings.Builder
 	b.WriteString(c.Headline())
 	more, less, moved := c.Lists()
+	perhaps, above := c.Above()
 	for _, list := range []struct {
 		name      string
 		functions []Function
-	}{{"more", more}, {"less", less}, {"moved", moved}} {
+	}{{"more", more}, {perhaps, above}, {"less", less}, {"moved", moved}} {
 		if len(list.functions) == 0 {
 			continue
 		}
@@ -104,6 +169,9 @@ func (c *Comparison) Balance() string {
 			texts = append(texts, fmt.Sprintf("and %d more", n))
 		}
 		fmt.Fprintf(&b, "; %s: %s", list.name, strings.Join(texts, ", "))
+	}
+	if f := c.Nearest(); len(more)+len(above) == 0 && f != nil && f.Points.Value > c.Limit {
+		fmt.Fprintf(&b, "; not sure yet: %s", f.Short())
 	}
 	return b.String()
 }
@@ -156,14 +224,17 @@ func (g Growth) PointsText() string {
 	return fmt.Sprintf("%+.1f points (%+.1f to %+.1f)", 100*g.Value, 100*g.Low, 100*g.High)
 }
 
-// Short is the function and its growth.
+// Short is the function and its growth, with bounds if that may be below the limit.
 func (f *Function) Short() string {
 	text := fmt.Sprintf("%s %+.1f points", f.Name, 100*f.Points.Value)
+	if f.Above || f.Status == Undecided {
+		text = f.Name + " " + f.Points.PointsText() + f.unlessMoved()
+	}
 	switch {
-	case f.Status == Moved && len(f.From) > 0:
-		text += " from " + strings.Join(f.From, ", ")
+	case f.Status == Moved && f.From != "":
+		text += " from " + f.From
 	case f.Status != Moved && f.Moved > 0:
-		text += fmt.Sprintf(" (beside %.1f that moved%s)", 100*f.Moved, f.fromText())
+		text += fmt.Sprintf(" (beside %.1f that moved)", 100*f.Moved)
 	case f.New:
 		text += " (new)"
 	case f.Was != "":
@@ -172,22 +243,22 @@ func (f *Function) Short() string {
 	return text
 }
 
-// fromText is " from" and the functions where moved cost was before, "" if they are not known.
-func (f *Function) fromText() string {
-	if len(f.From) == 0 {
+// unlessMoved is what else may be true of the points.
+func (f *Function) unlessMoved() string {
+	if !f.MayMove {
 		return ""
 	}
-	return " from " + strings.Join(f.From, ", ")
+	return " unless it only moved"
 }
 
-// PointsText is the growth of a function with its bounds: "+30.0 points, of which 20.0 moved from main.old:
+// PointsText is the growth of a function with its bounds: "+30.0 points, of which 20.0 moved:
 // +10.0 points (+5.0 to +15.0)" where a part of what it costs more has only moved.
 func (f *Function) PointsText() string {
 	text := f.Points.PointsText()
 	if f.Status != Moved && f.Moved > 0 {
-		text = fmt.Sprintf("%+.1f points, of which %.1f moved%s: %s", 100*(f.Points.Value+f.Moved), 100*f.Moved, f.fromText(), text)
+		text = fmt.Sprintf("%+.1f points, of which %.1f moved: %s", 100*(f.Points.Value+f.Moved), 100*f.Moved, text)
 	}
-	return text
+	return text + f.unlessMoved()
 }
 
 // Amount prints what a function costs.
@@ -215,6 +286,17 @@ func (f *Function) At() string {
 	return fmt.Sprintf("%s at %s:%d", from, path.Join(path.Base(path.Dir(at.File)), path.Base(at.File)), at.Line)
 }
 
+// Named is a function, or a value with its label.
+func (c *Comparison) Named(name string) string {
+	if c.Label == "" {
+		return name
+	}
+	if strings.ContainsAny(name, " ,;:") {
+		name = strconv.Quote(name)
+	}
+	return c.Label + " " + name
+}
+
 // Sentence says what a function costs now and did before: "main.valid costs 1.9 ms a request, 0.4 ms
 // before: +24 points (+17 to +31)".
 func (c *Comparison) Sentence(f *Function) string {
@@ -225,5 +307,5 @@ func (c *Comparison) Sentence(f *Function) string {
 	if f.New {
 		before = "nothing"
 	}
-	return fmt.Sprintf("%s costs %s%s, %s before: %s", f.Name, c.Amount(f.Now), per, before, f.PointsText())
+	return fmt.Sprintf("%s costs %s%s, %s before: %s", c.Named(f.Name), c.Amount(f.Now), per, before, f.PointsText())
 }

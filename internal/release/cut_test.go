@@ -36,7 +36,7 @@ func TestCutStacks(t *testing.T) {
 		"deeper, and it has grown":    {whole, deep, 0.3, "main.draw", "", "", false},
 		"less deep, and it has grown": {deep, whole, 0.3, "main.draw", "", "", false},
 	} {
-		for _, per := range []string{"request", ""} {
+		for _, per := range units {
 			t.Run(name+" "+per, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(31, 32))
 				l := load{windows: 200, work: 400, jitter: 0.1}

@@ -13,14 +13,8 @@ func TestBusierMachine(t *testing.T) {
 	quiet, loaded := halfHour, halfHour
 	quiet.busy, loaded.busy, loaded.speed = 0.02, 0.35, 1/1.13
 	quiet.windows, loaded.windows = 200, 200
-	blind := func(s *Side) *Side {
-		for i := range s.Windows {
-			s.Windows[i].Machine = Machine{}
-		}
-		return s
-	}
-	misled := 0
-	for i := range *releases {
+	misled, n := 0, *releases/6
+	for i := range n {
 		before, now, when := loaded, quiet, "the machine was busier before (threads waited 35% of the time for a core, now 2%)"
 		if i%2 > 0 {
 			before, now, when = quiet, loaded, "the machine is busier now (threads waited 35% of the time for a core, before 2%)"
@@ -34,12 +28,13 @@ func TestBusierMachine(t *testing.T) {
 		if text := c.Balance(); !strings.Contains(text, " may cost ") || !strings.Contains(text, when) {
 			t.Errorf("the balance: %s", text)
 		}
-		if c := compare(t, blind(was), blind(is), "request"); c.Process.Low > 0 || c.Process.High < 0 {
+		was.Pieces.Machine, is.Pieces.Machine = Machine{}, Machine{}
+		if c := compare(t, was, is, "request"); c.Process.Low > 0 || c.Process.High < 0 {
 			misled++
 		}
 	}
-	if misled < *releases*9/10 {
-		t.Errorf("%d of %d comparisons that know nothing of the machine are sure: the test shows nothing", misled, *releases)
+	if misled < n*9/10 {
+		t.Errorf("%d of %d comparisons that know nothing of the machine are sure: the test shows nothing", misled, n)
 	}
 }
 
@@ -50,7 +45,7 @@ func TestGrowthOnBusierMachine(t *testing.T) {
 	quiet := load{windows: 60, work: 200, jitter: 0.1, busy: 0.05}
 	loaded := load{windows: 60, work: 200, jitter: 0.1, busy: 0.2, speed: 1 / 1.05}
 	dear := shop().dearer(0.3, "main.cart.step3", ";main.audit")
-	for range *releases / 3 {
+	for range *releases / 6 {
 		c := compare(t, shop().run(t, r, quiet), dear.run(t, r, loaded), "request")
 		if c.Process.Low < 0.1 || first(c) != "main.audit" || strings.Contains(c.Balance(), " may cost ") {
 			t.Errorf("%s", show(c))
@@ -79,10 +74,15 @@ func TestMachineUnknown(t *testing.T) {
 	}
 }
 
-// TestBusy: each sign of a busy machine counts, and they may differ in both directions.
+// TestBusy: each sign of a busy machine counts, and they may differ in both directions. A piece that does not know
+// the machine counts for nothing.
 func TestBusy(t *testing.T) {
-	window := func(m Machine) *Side {
-		return &Side{Windows: []Window{{CPU: 4, Machine: m}, {CPU: 4}, {CPU: 4, Machine: m}}}
+	side := func(m Machine) *Side {
+		s := &Side{}
+		for _, m := range []Machine{m, {}, m} {
+			s.Pieces.Add(Piece{CPU: 4, Machine: m})
+		}
+		return s
 	}
 	idle := Machine{Cores: 20}
 	for _, test := range []struct {
@@ -98,7 +98,7 @@ func TestBusy(t *testing.T) {
 		{Machine{Waited: 1, Cores: 20}, Machine{Others: 20, Cores: 20}, 1.3, 1.15, "the machine is busier now (other processes used 100% of its cores, before 0%), which may be up to 30% of the cost"},
 		{Machine{Others: 20, Cores: 20}, Machine{}, 1, 1, ""},
 	} {
-		c := &comparing{before: &counted{Side: window(test.was)}, now: &counted{Side: window(test.is)}}
+		c := &comparing{sides: [2]*Side{side(test.was), side(test.is)}}
 		now, before, said := c.machine()
 		if now < test.now-0.001 || now > test.now+0.001 || before < test.before-0.001 || before > test.before+0.001 || said != test.want {
 			t.Errorf("%+v and %+v: %v, %v, %q", test.was, test.is, now, before, said)

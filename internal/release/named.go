@@ -1,86 +1,147 @@
 package release
 
 import (
-	"slices"
+	"math"
+
+	"github.com/profguard/profguard/internal/tree"
 )
 
-// unnamed is the order of functions that are not to be named, and mostNamed how many are compared
-// with each other: the rest has changed less.
-const unnamed, mostNamed = 1 << 20, 64
+// mostNamed is how many functions are named.
+const mostNamed = 8
 
-// named orders the functions to name: the deepest of a chain of calls that have grown first. What a
-// named function has grown by is taken off the others, and those that have not grown by more than the
-// limit without it are not named.
-func (c *comparing) named(list []Function) map[id]int {
-	order := map[id]int{}
-	var grown []id
+// chosen are the functions to name, and those of the others that surely cost more, as 1 and up in their order: the one
+// that has grown the most first, and of that the deepest function with two thirds of it. What one of them has grown by
+// is taken off the others. Without it, those to name have grown by more than the limit, and the others surely by more
+// than 0.
+func (c *comparing) chosen(list []Function) (named, above map[id]int) {
+	sure, dearer, others := map[id]bool{}, map[id]float64{}, map[id]float64{}
 	for i := range list {
-		f := &list[i]
-		order[f.id] = unnamed
-		if f.Status == Grown && len(grown) < mostNamed {
-			grown = append(grown, f.id)
+		switch f := &list[i]; {
+		case f.Status == Moved || f.Points.Low <= 0:
+		case f.Status == Grown && (c.inTurns() || !c.moreCalls(f.id)):
+			sure[f.id], dearer[f.id] = true, c.Limit
+		default:
+			sure[f.id], others[f.id] = true, f.Moved+f.Points.Value-f.Points.Low
 		}
 	}
-	sums := map[string]float64{} // growth by the grown functions of a stack, leaf first, as their places
-	each := func(side *counted, factor float64) {
-		for i := range side.stacks {
-			s := &side.stacks[i]
-			var key []byte
-			for _, at := range s.charged {
-				if place := slices.Index(grown, at); place >= 0 {
-					key = append(key, byte(place))
-				}
-			}
-			if len(key) > 0 {
-				sums[string(key)] += factor * s.hits / side.n
+	left := make([][2]float64, len(c.nodes)) // of each node's own samples
+	for i := range left {
+		left[i] = c.nodes[i].own
+	}
+	if c.result.Why == "" {
+		named = c.choose(dearer, sure, left)
+	}
+	return named, c.choose(others, sure, left)
+}
+
+// choose orders functions with their limits. What they have grown by is taken off the samples that are left.
+func (c *comparing) choose(limits map[id]float64, sure map[id]bool, left [][2]float64) map[id]int {
+	order := map[id]int{}
+	for len(order) < mostNamed {
+		points := c.growths(left, process)
+		best, most := process, 0.0
+		for at, limit := range limits {
+			if p := points[at]; p > limit && p > c.points(c.hits[at])/2 && (p > most || p == most && at < best) {
+				best, most = at, p
 			}
 		}
-	}
-	each(c.now, c.scale.Value)
-	each(c.before, -1)
-	for number := range grown {
-		place := deepest(sums, len(grown), c.Limit)
-		if place < 0 {
+		if best == process {
 			break
 		}
-		order[grown[place]] = number
-		for key := range sums {
-			if slices.Contains([]byte(key), byte(place)) {
-				delete(sums, key)
-			}
-		}
+		best = c.deepest(best, most, sure, left)
+		order[best] = len(order) + 1
+		delete(limits, best)
+		c.take(best, left)
 	}
 	return order
 }
 
-// deepest is the place of the function that has grown the most among those above the limit which
-// call no other such function, or -1.
-func deepest(sums map[string]float64, n int, limit float64) int {
-	growth := make([]float64, n)
-	under := make([][]float64, n) // under[f][g]: what has grown in g below f
-	for f := range under {
-		under[f] = make([]float64, n)
+// growths are the growths of functions in the samples that are left, below one of them or at all.
+func (c *comparing) growths(left [][2]float64, above id) map[id]float64 {
+	below := make([][2]float64, len(left))
+	inside := make([]bool, len(left))
+	for i := range c.nodes {
+		x := &c.nodes[i]
+		inside[i] = above == process || i > 0 && (inside[x.parent] || x.id == above)
 	}
-	for key, points := range sums {
-		for i, g := range []byte(key) {
-			growth[g] += points
-			for _, f := range []byte(key[i+1:]) {
-				under[f][g] += points
+	points := map[id]float64{}
+	for i := len(c.nodes) - 1; i > 0; i-- {
+		x := &c.nodes[i]
+		add(&below[i], left[i])
+		add(&below[x.parent], below[i])
+		switch {
+		case !inside[i] || x.id == above && above != process:
+		case x.kind == tree.Function:
+			points[x.id] += c.points(below[i])
+		case x.kind == tree.Entry:
+			points[x.id] += c.points(left[i])
+		}
+	}
+	return points
+}
+
+// deepest is the deepest function that has surely grown, with two thirds of a growth.
+func (c *comparing) deepest(at id, points float64, sure map[id]bool, left [][2]float64) id {
+	for seen := map[id]bool{at: true}; ; seen[at] = true {
+		next, most := process, points*2/3
+		for below, p := range c.growths(left, at) {
+			if sure[below] && !seen[below] && p >= most && (p > most || next == process || below < next) {
+				next, most = below, p
 			}
 		}
+		if next == process {
+			return at
+		}
+		// Where it has moved or stacks are cut off, it has grown by less than it has below the caller.
+		at, points = next, min(most, c.growths(left, process)[next])
 	}
-	best, bestCalls := -1, true
-	for f := range n {
-		if growth[f] <= limit {
-			continue
-		}
-		calls := false
-		for g := range n {
-			calls = calls || g != f && growth[g] > limit && under[f][g] > under[g][f] && under[f][g] > growth[f]/2
-		}
-		if best < 0 || bestCalls && !calls || bestCalls == calls && growth[f] > growth[best] {
-			best, bestCalls = f, calls
+}
+
+// take takes a function's samples off those that are left.
+func (c *comparing) take(at id, left [][2]float64) {
+	inside := make([]bool, len(left))
+	for i := range c.nodes {
+		x := &c.nodes[i]
+		if inside[i] = i > 0 && (inside[x.parent] || x.id == at && x.kind == tree.Function); inside[i] || x.id == at {
+			left[i] = [2]float64{}
 		}
 	}
-	return best
+}
+
+// locate finds the lines of a function: its own, and the nearest one of the program's own module on the way to it,
+// where it has grown the most.
+func (c *comparing) locate(f *Function) {
+	best, most, side := int32(-1), math.Inf(-1), now
+	for i := range c.nodes {
+		x := &c.nodes[i]
+		if p := c.points(x.charged()); x.id == f.id && (x.kind == tree.Function || x.kind == tree.Entry) && p > most {
+			best, most = int32(i), p
+		}
+	}
+	if best < 0 {
+		return
+	}
+	if c.nodes[best].sides[now] == nil {
+		side = before
+	}
+	f.Line = c.frame(best, side)
+	line := f.Line.Line // of the function on the way
+	for at := best; at > 0; at = c.nodes[at].parent {
+		x := c.nodes[at].sides[side]
+		if x == nil {
+			break
+		}
+		if x.Mine {
+			f.Blame = c.frame(at, side)
+			f.Blame.Line = line
+			break
+		}
+		line = x.Call
+	}
+}
+
+// frame is a node's line on a side.
+func (c *comparing) frame(at int32, side int) Frame {
+	x := c.nodes[at].sides[side]
+	return Frame{Function: x.Name, File: x.File, Line: x.Line, InModule: x.Mine}
 }

@@ -1,14 +1,18 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // A program is a model of one: what a unit of work costs in each of its stacks.
@@ -30,6 +34,7 @@ type load struct {
 	jitter  float64 // of windows: of the machine's speed, and of the mix of work
 	speed   float64 // of the machine, 1 if 0
 	busy    float64 // the part of the time that threads waited for a core; 0 if that is not known
+	burst   float64 // samples that come together, 1 if 0
 }
 
 const root = "runtime.goexit;net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route"
@@ -97,55 +102,102 @@ func (p *program) dearer(points float64, frame, below string) *program {
 // run takes windows of a program under load.
 func (p *program) run(t testing.TB, r *rand.Rand, l load) *Side {
 	t.Helper()
-	if l.speed == 0 {
-		l.speed = 1
+	l.speed, l.burst = cmp.Or(l.speed, 1), cmp.Or(l.burst, 1)
+	stacks := append(slices.Clone(p.stacks), p.fixed...)
+	total, ways, handlers := make([]float64, len(stacks)), make([][]string, len(stacks)), make([]string, len(stacks))
+	for i, c := range stacks {
+		ways[i], handlers[i] = charged(t, c.frames), handlerOf(c.frames)
 	}
-	s := &Side{Module: "example.com/shop"}
-	var spreads Spreads
-	total := map[string]float64{}
+	s := &Side{}
 	for range l.windows {
-		w := Window{Elapsed: 10, Work: map[string]float64{"request": math.Round(l.work * math.Exp(l.jitter*r.NormFloat64()))}}
+		w := Piece{Elapsed: 10, Work: map[string]float64{"request": math.Round(l.work * math.Exp(l.jitter*r.NormFloat64()))}, Hits: map[string]float64{}}
 		slow := math.Exp(l.jitter/3*r.NormFloat64()) / l.speed
 		mix := map[string]float64{}
-		hits := map[string]float64{}
-		for _, c := range p.stacks {
-			frames := strings.Split(c.frames, ";")
-			handler := frames[min(4, len(frames)-1)]
-			if mix[handler] == 0 {
-				mix[handler] = math.Exp(l.jitter * r.NormFloat64())
+		for i, c := range stacks {
+			seconds := c.cost * w.Elapsed * slow
+			if handler := handlers[i]; i < len(p.stacks) {
+				if mix[handler] == 0 {
+					mix[handler] = math.Exp(l.jitter * r.NormFloat64())
+				}
+				seconds = c.cost * w.Work["request"] * slow * mix[handler]
 			}
-			p.take(r, &w, c, c.cost*w.Work["request"]*slow*mix[handler], total, hits)
-		}
-		for _, c := range p.fixed {
-			p.take(r, &w, c, c.cost*w.Elapsed*slow, total, hits)
+			n := l.burst * poisson(r, 100*seconds/l.burst)
+			w.CPU, w.Samples, total[i] = w.CPU+seconds, w.Samples+n, total[i]+n
+			for _, name := range ways[i] {
+				w.Hits[name] += n
+			}
 		}
 		if l.busy > 0 {
 			w.Machine = Machine{Waited: w.CPU * l.busy / (1 - l.busy), Cores: 20}
 		}
-		spreads.Add(w.Samples, hits)
-		s.Windows = append(s.Windows, w)
+		s.Pieces.Add(w)
 	}
-	s.Spread = spreads.Phi(0.001)
-	s.Table = table(t, total)
+	sums := map[string]float64{}
+	for i, c := range stacks {
+		sums[c.frames] += total[i]
+	}
+	s.Tree = *treeOf(t, sums)
 	return s
 }
 
-// take samples a stack that uses so many seconds of CPU in a window.
-func (p *program) take(r *rand.Rand, w *Window, c costly, seconds float64, total, hits map[string]float64) {
-	w.CPU += seconds
-	n := poisson(r, 100*seconds)
-	if n == 0 {
-		return
-	}
-	w.Samples += n
-	total[c.frames] += n
-	seen := map[string]bool{}
-	for _, f := range strings.Split(c.frames, ";") {
-		if !seen[f] {
-			seen[f] = true
-			hits[f] += n
+// handlerOf is the handler that a stack is of: what is below the router.
+func handlerOf(frames string) string {
+	for range 4 {
+		if _, rest, more := strings.Cut(frames, ";"); more {
+			frames = rest
 		}
 	}
+	handler, _, _ := strings.Cut(frames, ";")
+	return handler
+}
+
+// chargedTo are the functions that stacks are charged to, by their frames.
+var chargedTo = map[string][]string{}
+
+// charged are the functions that a stack is charged to, outermost first.
+func charged(t testing.TB, frames string) []string {
+	t.Helper()
+	list, known := chargedTo[frames]
+	if !known {
+		for _, x := range treeOf(t, map[string]float64{frames: 1}).Nodes() {
+			if x.Name != "" && (x.Kind == tree.Function || x.Kind == tree.Entry && x.Own > 0) {
+				list = append(list, x.Name)
+			}
+		}
+		chargedTo[frames] = list
+	}
+	return list
+}
+
+func treeOf(t testing.TB, stacks map[string]float64) *tree.Tree {
+	t.Helper()
+	counter := tree.Counter{Module: "example.com/shop"}
+	sum, err := counter.Tree(t.Context(), table(t, stacks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// profiled is a side that is one profile, with 10,000 requests.
+func profiled(t testing.TB, stacks map[string]float64) *Side {
+	t.Helper()
+	of := map[string]float64{}
+	for frames, hits := range stacks {
+		of["net/http.(*conn).serve;net/http.HandlerFunc.ServeHTTP;"+frames] = hits
+	}
+	return sideOf(t, of)
+}
+
+// sideOf is a side that is one profile with these stacks, and 10,000 requests.
+func sideOf(t testing.TB, stacks map[string]float64) *Side {
+	t.Helper()
+	profile := table(t, stacks)
+	s, err := Of(t.Context(), &tree.Counter{}, profile, Piece{CPU: SampledCPU(profile), Elapsed: 60, Work: map[string]float64{"request": 10000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // poisson is a random count with that mean.
@@ -164,7 +216,11 @@ func table(t testing.TB, stacks map[string]float64) *decode.Table {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString("cpu\n")
-	for frames, n := range stacks {
+	for _, frames := range slices.Sorted(maps.Keys(stacks)) {
+		n := stacks[frames]
+		if n == 0 {
+			continue
+		}
 		fmt.Fprintf(&text, "%s %.0f\n", frames, n)
 	}
 	table, err := new(decode.Decoder).Profile(folded.Must(text.String()))
@@ -205,10 +261,10 @@ func find(t testing.TB, c *Comparison, name string) *Function {
 
 func show(c *Comparison) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "why %q, process %+.3f (%+.3f to %+.3f), scale %.3f (%.3f to %.3f), common %.3f, matched %.3f, samples %.0f and %.0f, notes %q\n",
-		c.Why, c.Process.Value, c.Process.Low, c.Process.High, c.Scale.Value, c.Scale.Low, c.Scale.High, c.Common, c.Matched, c.Now.Samples, c.Before.Samples, c.Notes)
+	fmt.Fprintf(&b, "why %q, process %+.3f (%+.3f to %+.3f), scale %.3f (%.3f to %.3f), samples %.0f and %.0f\n",
+		c.Why, c.Process.Value, c.Process.Low, c.Process.High, c.Scale.Value, c.Scale.Low, c.Scale.High, c.Now.Samples, c.Before.Samples)
 	for _, f := range c.Functions[:min(len(c.Functions), 12)] {
-		fmt.Fprintf(&b, "  %-45s %-9s named %-5t %+.3f (%+.3f to %+.3f) moved %.3f of %s caller %q from %q\n", f.Name, f.Status, f.Named, f.Points.Value, f.Points.Low, f.Points.High, f.Moved, f.Was, f.Caller, f.From)
+		fmt.Fprintf(&b, "  %-45s %-9s named %-5t %+.3f (%+.3f to %+.3f) moved %.3f, was %q\n", f.Name, f.Status, f.Named, f.Points.Value, f.Points.Low, f.Points.High, f.Moved, f.Was)
 	}
 	return b.String()
 }
