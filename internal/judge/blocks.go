@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
@@ -16,31 +17,7 @@ type Blocks struct {
 	judge   *Judge
 	tallies []tally
 	samples int64
-	whole   *whole // nil if no rule needs it
-}
-
-// A whole is the sum of the blocks, for rules that compare builds.
-type whole struct {
-	sum   decode.Merger
-	facts Facts
-}
-
-// add adds a block.
-func (w *whole) add(t *decode.Table, facts Facts) error {
-	work := map[string]float64{}
-	for _, done := range [...]map[string]float64{facts.Work, w.facts.Work} {
-		for name, n := range done {
-			work[name] += n
-		}
-	}
-	facts.Work, facts.Elapsed = work, facts.Elapsed+w.facts.Elapsed
-	w.facts = facts
-	return w.sum.Add(t)
-}
-
-// measurement has what a comparison of builds needs.
-func (w *whole) measurement() *measurement {
-	return &measurement{t: w.sum.Table(), facts: w.facts, elapsed: w.facts.Elapsed.Seconds()}
+	builds  *builds // nil if no rule compares them
 }
 
 // inBlocks is a regime that judges blocks. The others are judged by the sum of the blocks.
@@ -59,12 +36,13 @@ const outsideLeast = 300
 func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
 	b := &Blocks{judge: New(rules), tallies: make([]tally, len(rules))}
 	for i := range b.tallies {
-		if rules[i].comparesBuilds() && rules[i].Class == Each && b.whole == nil {
-			b.whole = new(whole)
+		b.tallies[i].options = o
+		if rules[i].comparesBuilds() && b.builds == nil {
+			b.builds = new(builds)
 		}
-	}
-	for i := range b.tallies {
-		b.tallies[i].options, b.tallies[i].whole = o, b.whole
+		if rules[i].comparesBuilds() && rules[i].Label != "" && !slices.Contains(b.builds.labels, rules[i].Label) {
+			b.builds.labels = append(b.builds.labels, rules[i].Label)
+		}
 	}
 	return b
 }
@@ -79,8 +57,8 @@ func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 		return err
 	}
 	b.samples += t.Count()
-	if b.whole != nil {
-		if err := b.whole.add(t, facts); err != nil {
+	if m.builds = b.builds; m.builds != nil {
+		if err := m.builds.set(m); err != nil {
 			return err
 		}
 	}
@@ -93,8 +71,7 @@ func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 }
 
 // Verdict returns the verdict on rule i as far as it is certain, or if last is set the one that
-// Close would give, as far as it is known without the whole profile: growth is inconclusive until
-// it is decided.
+// Close would give, as far as it is known without the whole profile.
 func (b *Blocks) Verdict(i int, last bool) evidence.Verdict {
 	if r, ok := b.judge.regimes[i].(inBlocks); ok {
 		return r.verdict(&b.tallies[i], last)
@@ -113,10 +90,11 @@ func (b *Blocks) Failed() bool {
 }
 
 // Unreachable reports whether more of the same work would not decide rule i: there were
-// enough samples, and none was in the rule's scope ("where", "in") or taken while its
+// enough samples, and none was in the rule's scope ("where", "in"), had its label, or was taken while its
 // condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
-	return b.tallies[i].samples == 0 && b.samples >= outsideLeast && b.Verdict(i, false) == evidence.Inconclusive
+	nothing := b.tallies[i].samples == 0 || b.judge.rules[i].label >= 0 && !b.tallies[i].valued
+	return nothing && b.samples >= outsideLeast && b.Verdict(i, false) == evidence.Inconclusive
 }
 
 // Close returns the findings when the time is up or all is decided. t holds the samples of
@@ -126,6 +104,7 @@ func (b *Blocks) Unreachable(i int) bool {
 // limit must not be flaky. Its Reason says so. Otherwise it is inconclusive, and the Reason
 // says what was missing.
 func (b *Blocks) Close(t *decode.Table, facts Facts) ([]Finding, error) {
+	facts.full = true
 	m, findings, err := b.judge.windows(context.Background(), t, facts, false)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func scopedBlock(labels map[string][]string) *profile.Profile {
 
 // A budget that nothing is ever in the scope of is given up after 300 samples,
 // and says so; one that something is in the scope of is not.
-func TestTrialVacuous(t *testing.T) {
+func TestTrialIneffective(t *testing.T) {
 	labels := map[string][]string{"region": {"eu"}, "endpoint": {"/a"}}
 	for _, tt := range []struct {
 		budget string
@@ -47,7 +47,7 @@ func TestTrialVacuous(t *testing.T) {
 		{"main.other absent where tenant=x", labels, "no sample within tenant=x"},
 		{"main.step below 20% in main.serve where endpoint=/a", labels, "no sample within main.serve and endpoint=/a"},
 		{"main.step below 20% in main.serve", labels, "no sample within main.serve"},
-		{"main.step below 20% when process above 5 cores", labels, "idle: judged only when process above 5 cores, it is at 1 core"},
+		{"main.step below 20% when process above 5 cores", labels, "idle: judged only when process above 5 cores, now at 1 core"},
 		{"main.step below 20% when process above 0.5 cores", labels, ""},
 		{"main.step below 20% where endpoint=/a, region=eu", labels, ""},
 		{"main.other absent in main.work", labels, ""},

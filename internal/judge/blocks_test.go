@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -167,8 +168,8 @@ func TestTrialSmallBaseline(t *testing.T) {
 	}
 	for samples, want := range map[int]budget.Verdict{12: budget.Inconclusive, 2000: budget.Fail} {
 		trial, fed := trialOf(t, 1, "main.guilty grows below 20 points")
-		fed.base = tableOf(t, (&trialBlocks{rng: fed.rng}).next(samples, 0.3))
-		fed.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
+		fed.base, fed.baseCalls = tableOf(t, (&trialBlocks{rng: fed.rng}).next(samples, 0.3)), 0.7/0.4*float64(samples) // the rest costs the same
+		fed.run(t, trial, 400, func(int) float64 { return 0.6 }, 10)
 		if got := fed.close(t, trial)[0]; got.Verdict != want {
 			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
 		}
@@ -191,22 +192,26 @@ func TestTrialGrowth(t *testing.T) {
 		say          string
 	}{
 		{"the same", "main.guilty grows below 10 points", 3000, 0.5, 600, budget.Pass, true, "surely by less than "},
-		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, budget.Pass, true, "surely by less than -"},
-		{"grew", "main.guilty grows below 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
-		{"a tenth of a point is not told", "main.guilty grows below 0.1 points", 3000, 0.5, 60, budget.Inconclusive, false, "the baseline is too small to tell"},
-		{"too short a time", "main.guilty grows below 10 points", 3000, 0.5, 8, budget.Inconclusive, false, "more samples would tell"},
+		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, budget.Pass, true, "main.guilty grew by -"},
+		{"grew", "main.guilty grows below 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty costs 7"},
+		{"a tenth of a point is not told", "main.guilty grows below 0.1 points", 3000, 0.5, 60, budget.Inconclusive, false, "more samples will tell"},
+		{"small baseline", "main.guilty grows below 0.1 points", 200, 0.5, 60, budget.Inconclusive, false, "more samples of the baseline will tell"},
+		{"too short a time", "main.guilty grows below 10 points", 3000, 0.5, 8, budget.Inconclusive, false, "8 blocks are too few"},
 		{"at the limit", "main.guilty grows below 20 points", 20000, 0.7, 100, budget.Pass, false, "surely by less than 2"},
-		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.62, 60, budget.Inconclusive, false, "which may be -"},
+		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.62, 60, budget.Inconclusive, false, "more samples will tell"},
 		{"each, the same", "no function grows above 10 points", 3000, 0.5, 600, budget.Pass, true, "surely by less than "},
-		{"each, grew", "no function grows above 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
-		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, budget.Pass, true, "surely by less than 2"},
-		{"twice as much", "process grows below 30% per call", 1500, 0.5, 600, budget.Fail, true, "the process grew by 1"},
-		{"in the zone per call", "process grows below 30% per call", 2200, 0.5, 60, budget.Inconclusive, false, "which may be "},
+		{"each, grew", "no function grows above 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty costs "},
+		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, budget.Pass, true, "this build may cost 0.0% less"},
+		{"twice as much", "process grows below 30% per call", 1500, 0.5, 600, budget.Fail, true, "this build costs 100.0% more"},
+		{"in the zone per call", "process grows below 30% per call", 2200, 0.5, 60, budget.Inconclusive, false, "this build costs 36.4% more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			trial, fed := trialOf(t, 3, tt.budget)
 			fed.base = tableOf(t, (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5))
 			fed.baseCalls = 3000
+			if tt.name == "at the limit" || tt.name == "small baseline" {
+				fed.baseCalls = float64(tt.base)
+			}
 			if tt.name == "each, grew" { // and a call costs more, or the others would have got cheaper
 				fed.baseCalls = 6000
 			}
@@ -222,8 +227,8 @@ func TestTrialGrowth(t *testing.T) {
 	}
 }
 
-// TestTrialGrowthOffender: a caller has grown by more than what it calls, and is listed
-// after it. All numbers are those of the first offender.
+// TestTrialGrowthOffender: where all that a function calls has grown, it is named. All numbers are its, and the offender
+// has its callers.
 func TestTrialGrowthOffender(t *testing.T) {
 	trial, _ := trialOf(t, 1, "no function grows above 5 points")
 	block := func(child, other, rest int) *profile.Profile {
@@ -246,15 +251,15 @@ func TestTrialGrowthOffender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, res := findings[0], trial.set[0].Result(findings[0])
-	if res.Verdict != budget.Fail || len(res.Offenders) != 2 || res.Offenders[1].Function != "main.parent" {
-		t.Fatalf("want a fail of main.child and main.parent: %s", res)
+	f, res := findings[0], bridge.Result[budget.Result](trial.set[0], findings[0])
+	if res.Verdict != budget.Fail || len(res.Offenders) != 1 || len(res.Offenders[0].Callers) != 2 {
+		t.Fatalf("want a fail of main.parent, with its callers: %s", res)
 	}
-	const grown = 5.0/20 - 0.1
-	if f.Who != "main.child" || res.Offenders[0].Function != f.Who || math.Abs(f.Value-grown) > 1e-9 || f.Low <= 0.05 || f.Hits != 300 {
+	const grown = 9.0/20*20/(11/0.8) - 0.2
+	if f.Who != "main.parent" || res.Offenders[0].Function != f.Who || math.Abs(f.Value-grown) > 1e-9 || f.Low <= 0.05 || f.Hits != 540 {
 		t.Errorf("the finding is of %s, by %v above %v, %d hits: %s", f.Who, f.Value, f.Low, f.Hits, res)
 	}
-	if want := "main.child grew by 15.00 points"; !strings.HasPrefix(res.Reason, want) {
+	if want := "main.parent costs 6.545ms a call, 2ms before: +45.5 points"; !strings.HasPrefix(res.Reason, want) {
 		t.Errorf("the reason is %q, want %q", res.Reason, want)
 	}
 }

@@ -20,6 +20,17 @@ type charges struct {
 	n       float64
 	divisor float64 // the divisor of amounts; 0 for shares
 	unseen  int64   // what may be charged beyond what shows, because the profile may not have it
+
+	// own is the exposure of each value of a label by its own work, 0 if that is not known. It is nil where all are of n.
+	own func(value string) float64
+}
+
+// exposure is that of a name.
+func (c *charges) exposure(name string) float64 {
+	if c.own != nil {
+		return c.own(name)
+	}
+	return c.n
 }
 
 // charges are those of a rule as shares of the samples.
@@ -43,6 +54,8 @@ func (c *charges) judged(why Reason, compare func() Finding) Finding {
 		return c.named(c.noSamples())
 	case why != nil:
 		return c.named(Finding{Samples: c.samples(), Reason: why})
+	case c.label >= 0:
+		return c.labelled(compare)
 	}
 	return c.named(compare())
 }
@@ -67,10 +80,10 @@ const maxNameless = evidence.AbsentShare
 // names. It is nil if they can.
 func (r *rule) nameless(sums *charge.Sums) Reason {
 	switch {
-	case r.Class != Each && r.subject < 0 && r.in < 0: // it asks for no name
+	case (r.Class != Each || r.label >= 0) && r.subject < 0 && r.in < 0: // it asks for no name
 	case sums.Hidden > maxNameless:
 		return NoNames{sums.Hidden}
-	case r.Class == Each && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
+	case r.Class == Each && r.label < 0 && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
 		return NoPackages{sums.Foreign}
 	}
 	return nil
@@ -176,13 +189,13 @@ func (c *charges) of(name string) (charged, unknown int64, weight float64) {
 	return charged, unknown, c.sums.Weight(key)
 }
 
-// name is the function or package of a key.
+// name is the function, package or value of a key.
 func (c *charges) name(key int32) string { return c.m.counter.Name(c.query, key) }
 
-// names yields "", and for a rule about each the functions that have at least so many hits.
+// names yields "", unless each has an exposure of its own, and for a rule about each the functions that have at least so many hits.
 func (c *charges) names(least float64) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if !yield("") || c.Class != Each {
+		if c.own == nil && !yield("") || c.Class != Each {
 			return
 		}
 		for i, key := range c.sums.Keys {
@@ -207,6 +220,14 @@ func (r *rule) proves() bool { return r.value.Counted || r.isState() }
 
 // perSample is the measured number of distinct functions in a stack.
 const perSample = 10
+
+// tests is how many functions, packages or values can have a share as large as the limit.
+func (r *Rule) tests() float64 {
+	if r.Label != "" { // a sample has one
+		return evidence.Tests(1, r.Limit)
+	}
+	return evidence.Tests(perSample, r.Limit)
+}
 
 // worse orders findings: a fail before an inconclusive one before a pass, and among equals
 // the one with the larger value or bound.

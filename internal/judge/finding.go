@@ -28,6 +28,7 @@ type Finding struct {
 	Who string
 
 	Notes
+	Apart
 
 	// Proven is the last proof, by one window or by all together, and Evidence what
 	// all windows together say for an excess: 1 is proof. Only a [Watch] knows them.
@@ -41,15 +42,24 @@ type Finding struct {
 
 // Notes are further facts that a reader of the reason should know.
 type Notes struct {
-	Cut       int64 // samples whose stacks the runtime may have cut off, also those of the baseline; 0 where that cannot change the verdict or the offender
-	Unordered bool  // addresses do not show the order of the link, so hand-overs between functions may have been missed
-	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
+	Cut       int64   // samples whose stacks the runtime may have cut off, also those of the baseline; 0 where that cannot change the verdict or the offender
+	Unordered bool    // addresses do not show the order of the link, so hand-overs between functions may have been missed
+	Without   float64 // the part of the samples that lacks the label, where the rule is about its values; 0 for less than a tenth
+	Unmatched bool    // no function of the profile matches the pattern, which may be misspelt
 }
 
-// lacksNames reports whether it is not known which functions are in the samples.
+// Apart is of how many values of a label a finding is that judges each by its own work. A finding on anything else has
+// the zero Apart.
+type Apart struct {
+	Values    int // that have samples
+	Open      int // those of them that are undecided by themselves
+	Uncounted int // those of these whose own work is not known
+}
+
+// lacksNames reports whether it is not known which functions, or values of a label, are in the samples.
 func (f *Finding) lacksNames() bool {
 	switch f.Reason.(type) {
-	case NoNames, NoPackages:
+	case NoNames, NoPackages, NoLabel, TooManyValues:
 		return true
 	}
 	return false
@@ -69,14 +79,16 @@ func Unjudged(n int, err error) []Finding {
 	return findings
 }
 
-// An Offender is a function, or a package, over the limit: at its costliest line.
+// An Offender is a function over the limit, at its costliest line, or a package, or the value of a label.
 type Offender struct {
 	Frame
-	Low, High float64
-	Blame     Frame
-	Cut       bool // Blame is not known, as stacks were cut off
-	Callers   []Frame
-	Callees   []Frame
+	Within          Frame // of a value: the function that costs most of it, of which what follows is
+	Low, High       float64
+	Blame           Frame
+	Owner           Frame // the function that makes it expensive, empty if that is Blame or callers differ
+	StacksTruncated bool  // Blame is not known, as stacks were cut off
+	Callers         []Frame
+	Callees         []Frame
 }
 
 // A Frame is a function at a line, and the weight of the samples through it.
@@ -86,7 +98,7 @@ type Frame struct {
 	Line     int
 	Share    float64 // in the unit of the finding's Value
 	Amount   float64 // in seconds, bytes, or a count
-	Own      bool    // of the program's own module
+	InModule bool    // of the program's own module
 }
 
 // Place is the file with its folder, and the line: "shop/order.go:46", or "" if not known.
@@ -125,6 +137,8 @@ type (
 	NoSamples           struct{}                             // the profile is empty
 	NoNames             struct{ Share float64 }              // of such a share of the samples it is not known which functions are in them
 	NoPackages          struct{ Share float64 }              // such a share has no function with a package of Go, so that none is charged
+	NoLabel             struct{}                             // no sample has the label whose values the rule is about
+	TooManyValues       struct{}                             // a label has more than [charge.MostValues], and none is proven to be over the limit
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
 	DurationUnknown     struct{}                             // the duration of the profile is not known
 	NoBaseline          struct{}                             // there is no baseline
@@ -132,10 +146,12 @@ type (
 	NoRelease           struct{ Why string }                 // there is nothing to compare this build with, or not yet
 	BaselineEmpty       struct{}                             // the baseline has no samples
 	BaselineNoNames     struct{ Share float64 }              // of such a share of its samples it is not known which functions are in them
+	BaselineNoLabel     struct{}                             // no sample of the baseline has the label whose values the rule is about
 	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
 	FigureUnknown       struct{ Name, Why string }           // the process's figure is not known
 	WorkUnknown         struct{ Why string }                 // the amount of work is not known
 	NoWork              struct{}                             // no work was done, or the amount is impossible
+	OwnWorkUnknown      struct{}                             // the finding's value has no counter of its own, or none that was there all the time
 )
 
 // Reasons for a judgement whose numbers are in the finding. Needed is the number of samples
@@ -149,8 +165,7 @@ type (
 	TooClose       struct{ Needed, Zone float64 }    // to the limit; a Needed of 0 is unknown, and a pass is below Zone
 	Occurs         struct{ Needed float64 }          // whether a function that must be absent has hits
 	Leaked         struct{}                          // leaked goroutines were counted
-	OverHours      struct{}                          // whether it is steady takes more than one window
-	Learning       struct{ Share float64 }           // the part of the normal values that is known; from 1 on there is a verdict
+	BetweenCalls   struct{}                          // whether it is steady shows between calls of a test
 	AbsentInBlocks struct{}                          // there was no hit until the end
 
 	// Likely: the finding's Low errs one time in twenty. Another function, Proven, whose
@@ -170,14 +185,6 @@ type (
 	Growth struct {
 		Before               float64
 		Added, SmallBaseline bool
-	}
-	// Composition: a share has grown by so much, which it also does where other functions got cheaper. The
-	// numbers are of the function's cost for each unit of work, in parts of what everything cost before. Why
-	// says why there are none. From has the functions where the cost was before, if it has only moved.
-	Composition struct {
-		Share    float64
-		Per, Why string
-		From     []string
 	}
 	// Released: two builds were compared. Function is the one that the numbers are of, nil for
 	// the process, or if none shows.
@@ -268,11 +275,11 @@ type (
 		Root        string
 	}
 	// Levels: a figure between calls, measured Samples times, each after so many Calls. It was
-	// First, at the least Least, and rises by Rise each time, 0 if that may be chance. Needed
-	// is the number of measurements that are needed where there are fewer.
+	// First, and rises by Rise each time, 0 if that may be chance. Needed is the number of
+	// measurements that are needed where there are fewer.
 	Levels struct {
-		First, Least, Rise float64
-		Calls              int64
-		Needed             int
+		First, Rise float64
+		Calls       int64
+		Needed      int
 	}
 )

@@ -46,6 +46,12 @@ func (g growth) grown(m *measurement) (c grown, why Reason) {
 	if g.nameless(c.before) != nil { // what has no name there would look like growth
 		return c, BaselineNoNames{max(c.before.Hidden, c.before.Foreign)}
 	}
+	switch { // what is not known there would look like growth, too
+	case g.label >= 0 && c.before.Without >= c.before.Total:
+		return c, BaselineNoLabel{}
+	case c.before.Crowded:
+		return c, TooManyValues{}
+	}
 	if g.isShare() {
 		return c, nil
 	}
@@ -198,29 +204,10 @@ func (c *grown) exactly(now, before int64) evidence.Finding {
 	}
 	tests := 1.0
 	if c.isShare() && c.Class == Each {
-		tests = evidence.Tests(perSample, c.Limit)
+		tests = c.tests()
 	}
-	return c.over(before).Growth(c.hits(now), c.n, 1, tests)
-}
-
-// over is the limit of a function that has the charge before in the baseline.
-func (c *grown) over(before int64) evidence.Limit {
-	return evidence.Limit{Most: c.Limit, Rates: !c.isShare(), Grows: true, K0: hits(c.before, before), N0: c.n0}
-}
-
-// limit is the limit of a name.
-func (c *grown) limit(name string) evidence.Limit {
-	x := c.charge(name)
-	return c.over(x.before + x.hidden)
-}
-
-// near is the number of hits from which a function is near the limit: a tenth of it, or for CPU per
-// unit of work smallShare of the samples.
-func (g growth) near(n, samples float64) float64 {
-	if !g.isShare() {
-		return smallShare * samples
-	}
-	return n * g.Limit / 10
+	base := evidence.Baseline{K: hits(c.before, before), N: c.n0, Rates: !c.isShare()}
+	return base.Growth(c.hits(now), c.n, c.Limit, c.m.bursts(), tests)
 }
 
 // cut is the number of samples with stacks that were cut off, also of the baseline.
@@ -236,65 +223,22 @@ func (c *grown) reason(x change) Reason {
 	return Growth{Before: c.before.N, Added: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
 }
 
+// follow takes each window by itself. Against a small baseline no window passes, and one within the limit ends what
+// others have proven.
 func (g growth) follow(r *record, m *measurement, f Finding) Finding {
-	if f.Samples == 0 || g.proves() {
-		return r.proven(f)
+	if f.Verdict == evidence.Inconclusive && f.Samples > 0 && f.Value <= g.Limit {
+		r.Proven = evidence.Inconclusive
 	}
-	// What a baseline lacks would look like growth.
-	if c, why := g.grown(m); why == nil && !f.lacksNames() && (f.Verdict == evidence.Fail || !mostlyCut(c.before)) {
-		r.add(&c.charges, g.near(c.n, c.sums.N), c.limit, false)
-	}
-	return r.with(f)
+	return r.proven(f)
 }
 
+// block counts what is in the rule's scope: the sum of the blocks decides.
 func (g growth) block(t *tally, m *measurement) {
-	if m.unjudged(g.rule) != nil {
-		return
-	}
-	c, why := g.grown(m)
-	if t.samples += c.sums.N; why == nil {
-		t.add(&c.charges, c.limitInBlocks)
+	if m.unjudged(g.rule) == nil {
+		t.samples += m.charges(g.rule).sums.N
 	}
 }
 
-// limitInBlocks is the limit of a name. The function without samples ("") has not grown if it keeps
-// to a limit of its own, however small the baseline is.
-func (c *grown) limitInBlocks(name string) evidence.Limit {
-	if c.Class == Each && name == "" {
-		l := c.over(0)
-		l.Most, _ = l.Bounds()
-		l.Grows = false
-		return l
-	}
-	return c.limit(name)
-}
+func (g growth) verdict(*tally, bool) evidence.Verdict { return evidence.Inconclusive }
 
-// verdict is the same at the end: the whole profile decides then.
-func (g growth) verdict(t *tally, _ bool) evidence.Verdict { return t.verdict(g.near, false) }
-
-func (g growth) closed(t *tally, m *measurement, all Finding) Finding {
-	if t.each == nil || g.query < 0 {
-		return all
-	}
-	c, why := g.grown(m)
-	if why != nil || g.nameless(c.sums) != nil { // all says so, or is a fail
-		return all
-	}
-	who, e, certain := t.worst(g.near)
-	switch {
-	case g.Class == Each && who == "": // no function comes near the limit, and all says so
-		if !certain && all.Verdict == evidence.Pass {
-			all.Verdict = evidence.Inconclusive
-		}
-		return all
-	case all.Cut > 0 && all.Verdict == evidence.Inconclusive && e.Verdict != evidence.Fail:
-		return all // the blocks know nothing about stacks that were cut off
-	case g.Class == Each && e.Verdict == evidence.Fail && all.Verdict == evidence.Fail:
-		return all // all samples together prove it too, and name the deepest function
-	}
-	f, e := t.finding(&c.charges, who, e, all)
-	x := c.charge(f.Who)
-	x.Finding = e
-	f.Reason = c.reason(x)
-	return f
-}
+func (g growth) closed(_ *tally, _ *measurement, all Finding) Finding { return all }

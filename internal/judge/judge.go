@@ -34,7 +34,7 @@ func New(rules []Rule) *Judge {
 	compiled, c := compile(rules)
 	index := pattern.NewIndex(c.patterns)
 	counter := func() charge.Counter {
-		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts}
+		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts, Routes: c.routes, Labels: c.labels}
 	}
 	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
 	for i := range j.rules {
@@ -75,7 +75,7 @@ func (j *Judge) measure(ctx context.Context, t *decode.Table, facts Facts) (*mea
 	if !j.layout.Fits(t, facts.Kind) {
 		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
-	j.counter.Live, j.counter.Names.Module, j.counter.Names.Modules = facts.Live, facts.Module, facts.Modules
+	j.counter.Names.Module, j.counter.Names.Modules = facts.Module, facts.Modules
 	if !j.comparesWindows(&facts) {
 		j.base.table, j.base.problem = nil, NoBaseline{}
 	} else if err := j.base.set(ctx, &facts, j.rules, j.layout); err != nil {
@@ -84,7 +84,7 @@ func (j *Judge) measure(ctx context.Context, t *decode.Table, facts Facts) (*mea
 	if err := j.counter.Names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
-	return measure(t, facts, j.rules, &j.counter, j.layout, &j.base)
+	return measure(ctx, t, facts, j.rules, &j.counter, j.layout, &j.base)
 }
 
 // comparesWindows reports whether windows are compared with a baseline, and not only builds with each other: then

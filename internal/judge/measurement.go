@@ -34,8 +34,9 @@ type Facts struct {
 	// Releases compare this build with the one before, for a guard that has a reference.
 	Releases Releases
 
-	// Live says that the profile is of this process, so that its release of Go is known.
-	Live bool
+	// full says that the work ran all the time, as that of a test: what it costs in a second
+	// says nothing, and the samples are judged once.
+	full bool
 
 	// Periods is the number of a guard's periods that a difference of cumulative profiles
 	// covers, for amounts that have no unit of work; 0 is one.
@@ -47,6 +48,10 @@ type Facts struct {
 	// NoWork says why Work lacks a unit that has a counter: {"request": "its counter went
 	// back"}.
 	NoWork map[string]string
+
+	// WorkBy is the work of each value of a label, by units with "by": see [charge.Shown]. Work may have
+	// it, too, as the unit with the value: http_requests_total{handler="/"}.
+	WorkBy map[string]map[string]float64
 
 	// NotLinked are the patterns that are known to match no function of the program. A
 	// rule about one of them is inconclusive, unless it says "absent".
@@ -61,6 +66,7 @@ type Releases interface {
 
 // A measurement is a profile that was added up for all rules, and the facts about it.
 type measurement struct {
+	ctx     context.Context // of the work on it, which takes long where builds are compared
 	t       *decode.Table
 	facts   Facts
 	counter *charge.Counter
@@ -73,6 +79,8 @@ type measurement struct {
 	at      time.Duration // when the window ended
 	soon    bool          // it followed the one before within a period
 
+	builds *builds // of a block, if a rule compares builds
+
 	unseen   int64  // nanoseconds of waiting for locks that are in no sample of a mutex profile
 	walked   int64  // frames that were walked for the paths of offenders
 	compared int    // functions that may be over a limit, see maxCompared
@@ -80,12 +88,12 @@ type measurement struct {
 }
 
 // measure adds up a profile for the rules.
-func measure(t *decode.Table, facts Facts, rules []rule, counter *charge.Counter, layout *charge.Layout, base *baseline) (*measurement, error) {
+func measure(ctx context.Context, t *decode.Table, facts Facts, rules []rule, counter *charge.Counter, layout *charge.Layout, base *baseline) (*measurement, error) {
 	counter.Multiple = layout.Multiple(t, facts.MutexFraction)
 	if err := count(counter, rules, t); err != nil {
 		return nil, fmt.Errorf("judge the profile: %w", err)
 	}
-	m := &measurement{t: t, facts: facts, counter: counter, layout: layout, base: base, elapsed: facts.Elapsed.Seconds()}
+	m := &measurement{ctx: ctx, t: t, facts: facts, counter: counter, layout: layout, base: base, elapsed: facts.Elapsed.Seconds()}
 	if m.elapsed <= 0 {
 		m.elapsed = float64(t.DurationNanos) * 1e-9
 	}
@@ -93,6 +101,18 @@ func measure(t *decode.Table, facts Facts, rules []rule, counter *charge.Counter
 		m.unseen = max(0, int64(facts.Waited)-m.total(v.Index))
 	}
 	return m, nil
+}
+
+// burstsOfTest is the overdispersion of the samples of a test: that of most functions is 1.0 to 1.3 from second to second,
+// and the calls of a test have bursts.
+const burstsOfTest = 2
+
+// bursts is the overdispersion of the samples. In a guard, an alert takes several windows.
+func (m *measurement) bursts() float64 {
+	if m.facts.full {
+		return burstsOfTest
+	}
+	return 1
 }
 
 // unjudged is why a rule about samples is not judged, nil if it is.
@@ -139,7 +159,7 @@ func (m *measurement) reading(name string) (float64, bool) {
 	if v, ok := m.facts.Figures[name]; ok {
 		return v, isFigure(v) // the profile is not asked when the fact is wrong
 	}
-	v, ok := m.layout.Value(figureKinds[name], unit.Bytes)
+	v, ok := m.layout.Value(FigureKinds[name].Total, unit.Bytes)
 	if !ok {
 		return 0, false
 	}
@@ -205,7 +225,7 @@ func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
 	visits, parts := t.Frames, int64(c.Visits())
 	what := fmt.Sprintf("%d frames", t.Frames)
-	if len(c.Where) > 0 {
+	if len(c.Where)+len(c.Labels) > 0 {
 		visits += 2 * int64(len(t.Labels))
 		what += fmt.Sprintf(" and %d labels", len(t.Labels))
 	}

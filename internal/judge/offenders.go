@@ -31,10 +31,20 @@ func (c *charges) explain(query int, over []int32, first, limit int64, proven bo
 	m.walked += m.t.Frames
 	sums := m.counter.Sums(query)
 	for _, key := range m.counter.Offenders(query, over, MaxOffenders, first, limit) {
-		e, value := m.counter.Explain(query, key), sums.By(key)
+		var e charge.Explanation
+		var within charge.Frame
+		value := sums.By(key)
+		if c.label >= 0 {
+			e = c.within(key, value)
+			within = e.Here
+			e.Here = charge.Frame{}
+			m.walked += m.t.Frames
+		} else {
+			e = m.counter.Explain(query, key)
+		}
 		e.Here.Function, e.Here.Value = m.counter.Name(query, key), value
 		var frames [3][]Frame
-		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.Callers, e.Callees} {
+		for i, list := range [...][]charge.Frame{{e.Here, e.Own, e.Owner, within}, e.Callers, e.Callees} {
 			frames[i] = slices.Grow(frames[i], len(list))
 			for _, f := range list {
 				frames[i] = append(frames[i], Frame{f.Function, f.File, f.Line, c.part(f.Value), float64(f.Value) * c.value.Scale, f.Own})
@@ -48,7 +58,7 @@ func (c *charges) explain(query int, over []int32, first, limit int64, proven bo
 		if proven && bounds.Low <= c.Limit {
 			bounds.Low = c.low(value, weight)
 		}
-		offenders = append(offenders, Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Cut: e.Cut, Callers: frames[1], Callees: frames[2]})
+		offenders = append(offenders, Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Owner: frames[0][2], Within: frames[0][3], StacksTruncated: e.Cut, Callers: frames[1], Callees: frames[2]})
 	}
 	return offenders
 }

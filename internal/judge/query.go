@@ -19,7 +19,9 @@ type rule struct {
 	subject int32  // number of the pattern, or -1
 	in      int32
 	except  int32 // number of a set of patterns, or -1
+	routes  int32 // 1 + number of a list of routes, or 0
 	where   int32
+	label   int32 // number of the label whose values the rule is about, or -1
 
 	// For profiles of the current layout:
 	query   int // number of the query in the counter, or -1
@@ -53,14 +55,21 @@ type compiler struct {
 	numbers  map[string]int32
 	where    [][]charge.Label
 	excepts  [][]int32
+	routes   [][]charge.Route
+	labels   []charge.LabelValues
 }
 
 func compile(set []Rule) ([]rule, *compiler) {
 	c := &compiler{numbers: map[string]int32{}}
 	rules := make([]rule, len(set))
 	for i, r := range set {
-		rules[i] = rule{Rule: r, kind: r.sampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: c.except(r.Except)}
+		rules[i] = rule{Rule: r, kind: r.SampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: -1, routes: c.accepted(r.Routes), label: -1}
+		if r.Label == "" {
+			rules[i].except = c.except(r.Except)
+		}
 		switch {
+		case r.Label != "":
+			rules[i].label = c.label(charge.LabelValues{Label: r.Label, Except: r.Except})
 		case r.Class == Pattern:
 			rules[i].subject = c.pattern(r.Subject)
 		case r.isGC():
@@ -75,16 +84,20 @@ func compile(set []Rule) ([]rule, *compiler) {
 
 func (r *Rule) isGC() bool { return r.Class == Figure && r.Subject == "gc" }
 
-// figureKinds are the kinds of profile whose total is a figure.
-var figureKinds = map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}
+// FigureKinds are the kinds of profile of a figure, "" where there is none: the one whose total it is, and the one that
+// shows its parts. Those of gc are what was allocated.
+var FigureKinds = map[string]struct{ Total, Parts string }{
+	"cores": {Total: kinds.CPU}, "goroutines": {kinds.Goroutine, kinds.Goroutine}, "heap": {kinds.Heap, kinds.Heap},
+	"rss": {Parts: kinds.Heap}, "gc": {Parts: kinds.Allocs},
+}
 
-// sampledBy is the kind of profile that shows what the rule is about, "" if none does.
-func (r *Rule) sampledBy() string {
+// SampledBy is the kind of profile that shows what the rule is about, "" if none does.
+func (r *Rule) SampledBy() string {
 	switch {
 	case r.Class == Leak:
 		return kinds.GoroutineLeak
 	case r.Class == Figure && !r.isGC():
-		return figureKinds[r.Subject] // none shows rss
+		return FigureKinds[r.Subject].Total
 	}
 	return r.Kind
 }
@@ -94,7 +107,7 @@ func (r *rule) isShare() bool {
 	return r.Dimension == unit.Points || r.Dimension == unit.Share && r.Test != Grows
 }
 
-// key is the key of a function or package, or that of the subject if the rule is not about
+// key is the key of a function, package or value, or that of the subject if the rule is not about
 // each.
 func (r *rule) key(counter *charge.Counter, name string) int32 {
 	if r.Class == Each {
@@ -144,12 +157,28 @@ func (c *compiler) except(texts []string) int32 {
 	return number(&c.excepts, set)
 }
 
+func (c *compiler) accepted(routes []Route) int32 {
+	var list []charge.Route
+	for _, r := range routes {
+		list = append(list, charge.Route{Of: c.pattern(r.Of), From: c.pattern(r.From)})
+	}
+	return number(&c.routes, list) + 1
+}
+
 func (c *compiler) condition(where map[string]string) int32 {
 	var labels []charge.Label
 	for _, key := range slices.Sorted(maps.Keys(where)) {
 		labels = append(labels, charge.Label{Key: key, Value: where[key]})
 	}
 	return number(&c.where, labels)
+}
+
+func (c *compiler) label(of charge.LabelValues) int32 {
+	i := slices.IndexFunc(c.labels, func(l charge.LabelValues) bool { return l.Label == of.Label && slices.Equal(l.Except, of.Except) })
+	if i < 0 {
+		i, c.labels = len(c.labels), append(c.labels, of)
+	}
+	return int32(i)
 }
 
 // number is the place of a list in all, to which it is added if it is new. An empty list
@@ -177,7 +206,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		return
 	}
 	r.value = v
-	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
+	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Routes: r.routes, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
 	case r.Flat && r.Class == Each:
 		q.Charge = charge.Resumed
@@ -198,6 +227,8 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		detail.Unit = charge.Package
 	}
 	switch {
+	case r.label >= 0:
+		q.Unit, q.Of, q.Charge = charge.Labelled, r.label, charge.Cumulative
 	case r.Class == Each:
 		q = detail
 	case r.subject < 0:

@@ -32,6 +32,8 @@ func regimeOf(r *rule) regime {
 		return released{growth{r}}
 	case r.Test == Grows:
 		return growth{r}
+	case r.EachByWork():
+		return byWork{r}
 	case r.hasCounter():
 		return counted{sampled{r}}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -42,10 +43,10 @@ func TestNeedsAndAlert(t *testing.T) {
 		{"process below 1MiB of allocs per request for 5m", judge.Needs{Profile: "allocs", Periodic: true, Counters: true},
 			with(alert.For(0, 5*minute, minute), func(r *alert.Rule) { r.Counted = true })},
 		{"goroutines below 100", judge.Needs{Periodic: true}, counted},
-		{"rss steady", judge.Needs{Periodic: true, Hours: true}, counted},
+		{"heap steady", judge.Needs{Periodic: true, Calls: true}, counted},
 		{"no goroutine leaked", judge.Needs{Profile: "goroutineleak", Periodic: true}, with(lasting, func(r *alert.Rule) { r.AtOnce, r.Each = true, true })},
 	} {
-		rules, err := budget.Must(tt.sentence).Rules()
+		rules, err := bridge.Rules(budget.Must(tt.sentence))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,22 +2,24 @@ package judge
 
 import (
 	"cmp"
-	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// comparesBuilds reports whether a rule on growth is about CPU of each function, or of the process,
+// comparesBuilds reports whether a rule on growth is about CPU of each function, of a pattern, or of the process,
 // without conditions on samples.
 func (r *Rule) comparesBuilds() bool {
 	if r.Test != Grows || r.Kind != kinds.CPU || r.In != "" || len(r.Where) > 0 || r.Flat || r.Literal {
 		return false
 	}
-	return r.Class == Each && !r.Packages && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
+	return (r.Class == Each && !r.Packages || r.Class == Pattern) && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
 }
 
 // released compares builds: in the command, and in a guard that has a reference. Where there is none,
@@ -61,20 +63,25 @@ func (r released) follow(rec *record, m *measurement, f Finding) Finding {
 	return r.growth.follow(rec, m, f)
 }
 
-// compared judges by comparing builds.
-func (r released) compared(m *measurement) Finding {
-	o := release.Options{Per: r.Per, Except: r.Except}
-	if r.Class == Each {
+// options say what is compared.
+func (r released) options() release.Options {
+	o := release.Options{Per: r.Per, Except: r.Except, Label: r.Label}
+	switch r.Class {
+	case Each:
 		o.Limit = r.Limit
+	case Pattern:
+		o.Limit, o.Subject = r.Limit, r.Subject
 	}
-	return r.comparedBy(m, o)
+	return o
 }
 
-func (r released) comparedBy(m *measurement, o release.Options) Finding {
+// compared judges by comparing builds.
+func (r released) compared(m *measurement) Finding {
 	var c *release.Comparison
+	o := r.options()
 	var why string
 	if m.facts.Releases != nil {
-		c, why = m.facts.Releases.Compare(context.Background(), o)
+		c, why = m.facts.Releases.Compare(m.ctx, o)
 	} else {
 		c, why = m.compareWith(o)
 	}
@@ -86,7 +93,28 @@ func (r released) comparedBy(m *measurement, o release.Options) Finding {
 	case c.Why != "":
 		return Finding{Samples: int64(c.Now.Samples), Reason: NoRelease{c.Why}}
 	}
-	return r.findingOf(c)
+	f := r.findingOf(c)
+	if r.Label != "" {
+		r.explainValues(m, &f)
+	}
+	return f
+}
+
+// explainValues says what of this window the offenders are: a comparison knows how much each value costs, and not in which
+// functions.
+func (r released) explainValues(m *measurement, f *Finding) {
+	if r.query < 0 {
+		return
+	}
+	c := m.charges(r.rule)
+	for i := range f.Offenders {
+		if key := r.key(m.counter, f.Offenders[i].Function); c.sums.By(key) > 0 {
+			if o := c.explain(r.query, []int32{key}, 0, 0, false); len(o) == 1 {
+				o[0].Low, o[0].High = 0, 0 // the finding is about points
+				f.Offenders[i] = o[0]
+			}
+		}
+	}
 }
 
 // compareWith compares the profile with the baseline.
@@ -95,27 +123,68 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 	if base == nil {
 		return nil, ""
 	}
-	before := &release.Side{Build: release.Build{Version: "the baseline"}, Table: base, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(base), Work: m.facts.BaselineWork}}}
-	now := &release.Side{Build: release.Build{Version: "this build"}, Table: m.t, Module: m.facts.Module, Modules: m.facts.Modules, Windows: []release.Window{{CPU: release.SampledCPU(m.t), Elapsed: m.elapsed, Work: m.facts.Work}}}
-	c, err := release.Compare(context.Background(), before, now, o)
+	ctx, counter := m.ctx, &tree.Counter{Module: m.facts.Module, Modules: m.facts.Modules, Labels: labelsOf(o)}
+	was, is := float64(base.DurationNanos)*1e-9, m.elapsed
+	if m.facts.full {
+		was, is = 0, 0
+	}
+	before, err := release.Of(ctx, counter, base, release.Piece{CPU: release.SampledCPU(base), Elapsed: was, Work: m.facts.BaselineWork})
+	if err != nil {
+		return nil, err.Error()
+	}
+	now, err := release.Of(ctx, counter, m.t, release.Piece{CPU: release.SampledCPU(m.t), Elapsed: is, Work: m.facts.Work})
+	if err != nil {
+		return nil, err.Error()
+	}
+	if o.Per == "" {
+		o.Per = commonUnit(m.facts.Work, m.facts.BaselineWork) // what is known of the work tells what a function costs by itself
+	}
+	before.Build, now.Build = release.Build{Version: "the baseline"}, release.Build{Version: "this build"}
+	c, err = release.Compare(ctx, before, now, o)
 	if err != nil {
 		return nil, err.Error()
 	}
 	return c, ""
 }
 
+// labelsOf are those whose values are compared.
+func labelsOf(o release.Options) []string {
+	if o.Label == "" {
+		return nil
+	}
+	return []string{o.Label}
+}
+
+// commonUnit is a unit of work of which both sides know how much was done, "" if there is none.
+func commonUnit(now, before map[string]float64) string {
+	for _, per := range slices.Sorted(maps.Keys(now)) {
+		if isAmount(now[per]) && isAmount(before[per]) {
+			return per
+		}
+	}
+	return ""
+}
+
 // findingOf is what a comparison says about the rule.
 func (r released) findingOf(c *release.Comparison) Finding {
 	f := Finding{Samples: int64(c.Now.Samples)}
-	if r.Class == Each && c.Verdict() != evidence.Fail {
+	if c.Without > notableWithout {
+		f.Notes.Without = c.Without
+	}
+	if r.Class == Each && r.Label == "" && c.Verdict() != evidence.Fail {
 		f.Notes.Cut = int64(math.Round(c.Now.Cut + c.Before.Cut))
 	}
+	f.Verdict = r.verdictOf(c)
 	if r.Class == Process {
-		f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, min(c.Process.High, mostGrowth)
+		f.Value, f.Low, f.High = c.Process.Value, c.Process.Low, min(c.Process.High, mostGrowth)
 		f.Hits, f.Reason = f.Samples, Released{Of: c}
 		return f
 	}
-	f.Verdict = c.Verdict()
+	if x := c.Subject; r.Class == Pattern && x != nil {
+		f.Hits, f.Reason = int64(math.Round(x.Hits)), Released{c, x}
+		f.Value, f.Low, f.High = x.Points.Value, x.Points.Low, x.Points.High
+		return f
+	}
 	var worst *release.Function
 	for i := range c.Functions {
 		x := &c.Functions[i]
@@ -129,12 +198,32 @@ func (r released) findingOf(c *release.Comparison) Finding {
 			worst = x
 		}
 	}
+	if nearest := c.Nearest(); f.Verdict == evidence.Inconclusive && nearest != nil { // the others are surely below the limit
+		worst = nearest
+	}
 	if worst != nil {
 		f.Who, f.Hits = worst.Name, int64(math.Round(worst.Hits))
 		f.Value, f.Low, f.High = worst.Points.Value, worst.Points.Low, worst.Points.High
 	}
 	f.Reason = Released{c, worst}
 	return f
+}
+
+// verdictOf is the verdict of a comparison.
+func (r released) verdictOf(c *release.Comparison) evidence.Verdict {
+	switch x := c.Subject; {
+	case r.Class == Process:
+		return c.ProcessVerdict(r.Limit)
+	case r.Class != Pattern:
+		return c.Verdict()
+	case x == nil || c.Why != "":
+		return evidence.Inconclusive
+	case x.Status == release.Grown:
+		return evidence.Fail
+	case x.Status == release.Same:
+		return evidence.Pass
+	}
+	return evidence.Inconclusive
 }
 
 // mostGrowth bounds a growth that nothing is known of.
@@ -151,7 +240,7 @@ func offenderOf(f *release.Function, c *release.Comparison) Offender {
 		share = f.Hits / c.Now.Samples
 	}
 	frame := func(of release.Frame) Frame {
-		return Frame{Function: of.Function, File: of.File, Line: of.Line, Share: share, Amount: share * c.Now.CPU, Own: of.Own}
+		return Frame{Function: of.Function, File: of.File, Line: of.Line, Share: share, Amount: share * c.Now.CPU, InModule: of.InModule}
 	}
 	o := Offender{Frame: frame(f.Line), Blame: frame(f.Blame)}
 	o.Function = cmp.Or(f.Name, o.Function)

@@ -15,7 +15,7 @@ type Class int8
 
 const (
 	Pattern Class = iota // the functions that a pattern matches
-	Each                 // each function, or each package, by itself
+	Each                 // each function, each package, or each value of a label, by itself
 	Process              // the whole profile
 	Figure               // goroutines, heap, rss, gc
 	Leak                 // leaked goroutines, which are blocked for ever
@@ -28,7 +28,7 @@ const (
 	Limited Test = iota // to keep to the limit
 	Absent              // not to occur
 	Grows               // not to grow by more than the limit against the baseline
-	Steady              // not to grow over hours; the limit is a cap, 0 for none
+	Steady              // not to grow from call to call of a test
 )
 
 // A Rule is a budget without its words. Package budget makes it from a valid budget.
@@ -37,6 +37,7 @@ type Rule struct {
 	Test     Test
 	Subject  string // the pattern, or the name of the figure
 	Packages bool   // of [Each]: packages and not functions
+	Label    string // of [Each]: the values of this label, which are what Except has, too; "" for functions and packages
 
 	Limit     float64        // in base units
 	Dimension unit.Dimension // of the limit, or of the measured value if there is no limit
@@ -45,6 +46,7 @@ type Rule struct {
 	Kind    string // of profile, "cpu" and never ""
 	Per     string // unit of work
 	Except  []string
+	Routes  []Route  // exceptions on one way
 	Ending  []Ending // of the exceptions, those that end
 	Literal bool     // all functions of a stack are charged, also those on the way in
 	In      string
@@ -55,6 +57,10 @@ type Rule struct {
 	ForWindows int
 	ForTime    time.Duration
 }
+
+// EachByWork reports whether the limit is for what a unit of work costs of each value of a label, so that each has a
+// counter of its own: [Rule.Per] says by which label.
+func (r *Rule) EachByWork() bool { return r.Label != "" && r.Test == Limited && r.Per != "" }
 
 // Largest is a rule that every profile of a kind breaks, so that its offenders are the functions
 // with a large share: of time or bytes, or of objects for [unit.Count].
@@ -88,7 +94,7 @@ type Needs struct {
 	Profile  string // the kind, "" for none: the figures of the process are enough
 	Periodic bool   // judged once a period: it is counted in full, or by a profile of one moment
 	Counters bool   // judged by the process's counters over the period, see [Rule.Count]
-	Hours    bool   // followed over hours; a test takes its levels between calls, see [Rule.Levels]
+	Calls    bool   // compares levels between calls of a test, see [Rule.Levels]
 	Baseline bool   // compared with a baseline
 }
 
@@ -117,7 +123,7 @@ func (r *Rule) alertOf(period, window time.Duration, inFull bool) (a alert.Rule)
 // has no function of that name.
 func (r *Rule) IsAbsent() bool { return r.Test == Absent }
 
-// IsEach reports whether the limit is for each function, package or goroutine.
+// IsEach reports whether the limit is for each function, package, value or goroutine.
 func (r *Rule) IsEach() bool { return r.Class == Each || r.Class == Leak }
 
 // HasParts reports whether the offenders are parts of a whole, of which another may lead in each
@@ -132,8 +138,8 @@ func (r *Rule) InShares() bool {
 // CountedByFunction reports whether the limit is one for the share of each function as package
 // functions counts it, so that a fleet is judged by these counts.
 func (r *Rule) CountedByFunction() bool {
-	return r.Class == Each && !r.Packages && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
-		!r.Flat && !r.Literal && len(r.Except) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == ""
+	return r.Class == Each && !r.Packages && r.Label == "" && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
+		!r.Flat && !r.Literal && len(r.Except)+len(r.Routes) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == ""
 }
 
 // Additive is the label of metrics that tells what a fleet is judged by: "true" for the hits and
@@ -147,6 +153,10 @@ func (r *Rule) Additive() string {
 	}
 	return "false"
 }
+
+// A Route is an exception from one caller: of what a pattern matches, where it is called, also
+// through others, by what another one matches.
+type Route struct{ Of, From string }
 
 // An Ending is when an exception ends.
 type Ending struct {

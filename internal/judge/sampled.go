@@ -224,9 +224,8 @@ func (c *limited) reason(x amount, verdict evidence.Verdict) Reason {
 	return TooClose{x.Needed, zone}
 }
 
-// near is the number of hits, of n samples or over an exposure of n, from which a function is
-// near the limit.
-func (s sampled) near(n, _ float64) float64 { return n * s.Limit / 10 }
+// near is the number of hits for a sample, or for a unit of exposure, from which a function is near the limit.
+func (s sampled) near() float64 { return s.Limit / 10 }
 
 func (s sampled) follow(r *record, m *measurement, f Finding) Finding {
 	if f.Samples == 0 || s.proves() {
@@ -237,7 +236,7 @@ func (s sampled) follow(r *record, m *measurement, f Finding) Finding {
 		return r.with(f)
 	}
 	was := r.Proven
-	if unproven := r.add(&c.charges, s.near(c.n, c.sums.N), c.limit, true); r.Proven == evidence.Inconclusive {
+	if unproven := r.add(&c.charges, c.n*s.near(), c.limit()); r.Proven == evidence.Inconclusive {
 		switch {
 		case was != evidence.Fail:
 			r.Proven = was
@@ -254,24 +253,30 @@ func (s sampled) block(t *tally, m *measurement) {
 	}
 	c, why := s.limited(m)
 	if t.samples += c.sums.N; why == nil {
-		t.add(&c.charges, c.limit)
+		t.add(&c.charges, c.limit())
 	}
+	t.valued = t.valued || s.label >= 0 && c.sums.Without < c.sums.Total
 }
 
-func (s sampled) verdict(t *tally, last bool) evidence.Verdict { return t.verdict(s.near, last) }
+func (s sampled) verdict(t *tally, last bool) evidence.Verdict {
+	if s.label >= 0 && !t.valued {
+		return evidence.Inconclusive
+	}
+	return t.verdict(s.near(), last)
+}
 
 func (s sampled) closed(t *tally, m *measurement, all Finding) Finding {
 	if t.each == nil || s.query < 0 {
 		return all
 	}
 	c, why := s.limited(m)
-	if why != nil || s.nameless(c.sums) != nil { // all says so, or is a fail
+	if why != nil || s.nameless(c.sums) != nil || all.lacksNames() { // all says so, or is a fail
 		return all
 	}
-	who, e, certain := t.worst(s.near)
+	who, e, certain := t.worst(s.near())
 	switch {
 	case all.Cut > 0 && all.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass && !s.isNearLeaf():
-		return all // the blocks know nothing about stacks that were cut off
+		return all
 	case s.Class == Each && who == "": // the numbers of the worst function are those of all samples
 		all.Verdict, all.Reason, all.Notes = e.Verdict, InBlocks{certain, c.samplesOf(e.Needed)}, c.notesInBlocks(all)
 		return all
@@ -279,11 +284,13 @@ func (s sampled) closed(t *tally, m *measurement, all Finding) Finding {
 		return all // all samples together prove it too, and name the deepest function
 	}
 	f, e := t.finding(&c.charges, who, e, all)
-	f.Reason = InBlocks{certain, e.Needed}
+	if f.Reason = (InBlocks{certain, e.Needed}); f.Verdict == evidence.Pass && !c.isNearLeaf() {
+		c.most = c.possible() // the blocks know nothing about stacks that were cut off
+		f.High = max(f.High, c.amount(f.Who).High)
+	}
 	return f
 }
 
-// limit is the limit of each function.
-func (c *limited) limit(string) evidence.Limit {
+func (c *limited) limit() evidence.Limit {
 	return evidence.Limit{Most: c.Limit, Rates: !c.isShare()}
 }

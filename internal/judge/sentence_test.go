@@ -7,6 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -41,7 +42,7 @@ func judged(t *testing.T, set budget.Set, p *profile.Profile) []budget.Result {
 
 func newWatch(t *testing.T, set budget.Set, every time.Duration) *watch {
 	t.Helper()
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func (w *watch) profile(t *testing.T, p *profile.Profile, at time.Duration, fact
 		t.Fatal(err)
 	}
 	for i, f := range findings {
-		results = append(results, watched{w.set[i].Result(f), budget.Verdict(f.Proven), f.Evidence})
+		results = append(results, watched{bridge.Result[budget.Result](w.set[i], f), budget.Verdict(f.Proven), f.Evidence})
 	}
 	return results
 }
@@ -76,7 +77,7 @@ type trial struct {
 func newTrial(t *testing.T, lines ...string) *trial {
 	t.Helper()
 	set := budget.Must(lines...)
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, e
 	findings, err := t.Blocks.Close(table, facts)
 	var results []budget.Result
 	for i, f := range findings {
-		results = append(results, t.set[i].Result(f))
+		results = append(results, bridge.Result[budget.Result](t.set[i], f))
 	}
 	return results, err
 }

@@ -5,7 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // A tally is what [Blocks] know of one rule. What of it is used depends on the regime.
@@ -16,28 +18,30 @@ type tally struct {
 	// each is the evidence about each function or package, or about the rule's subject ("").
 	// For a rule about each, "" stands for a function that has no samples.
 	each    map[string]*evidence.Sequential
+	valued  bool // a sample had the label whose values the rule is about
 	options evidence.Options
 	trials  []float64 // by block
-	sum     float64   // of the trials
 
-	costs    *costs  // of growth in shares, where the work is known
-	whole    *whole  // of all rules
-	looked   float64 // its samples when it was compared last
-	compared Finding // and what that showed
+	// Of growth in points, see [released]: the baseline, and the sum of the blocks.
+	before, blocks *release.Side
+	looked, failed float64 // the number of blocks when they were compared last, and when they first failed
+	of             *release.Comparison
 }
 
 // add adds a block to the evidence. A block without trials says nothing.
-func (t *tally) add(c *charges, limit func(name string) evidence.Limit) {
+func (t *tally) add(c *charges, limit evidence.Limit) {
 	if !(c.n > 0) {
 		return
 	}
-	t.sum += c.n
 	if t.each == nil {
 		t.each = map[string]*evidence.Sequential{}
 	}
 	for name := range c.names(0) {
-		if t.each[name] == nil {
-			t.each[name] = t.sequential(limit(name))
+		switch {
+		case t.each[name] != nil:
+		case c.label >= 0 && len(t.each) > charge.MostValues: // the samples of all blocks have as many values
+		default:
+			t.each[name] = t.sequential(limit)
 		}
 	}
 	t.trials = append(t.trials, c.n)
@@ -57,12 +61,12 @@ func (t *tally) sequential(limit evidence.Limit) *evidence.Sequential {
 	return &s
 }
 
-// near yields the functions that came near the limit, and "".
-func (t *tally) near(near func(n, samples float64) float64) iter.Seq2[string, *evidence.Sequential] {
+// near yields "" and the functions that came near the limit: with such a part of the trials as hits.
+func (t *tally) near(part float64) iter.Seq2[string, *evidence.Sequential] {
 	return func(yield func(string, *evidence.Sequential) bool) {
 		for name, f := range t.each {
 			k, n := f.Seen()
-			if (name == "" || k >= near(n, n*t.samples/t.sum)) && !yield(name, f) {
+			if (name == "" || k >= part*n) && !yield(name, f) {
 				return
 			}
 		}
@@ -70,7 +74,7 @@ func (t *tally) near(near func(n, samples float64) float64) iter.Seq2[string, *e
 }
 
 // verdict is that of the worst function, or the one that it would have if this was the end.
-func (t *tally) verdict(near func(n, samples float64) float64, last bool) evidence.Verdict {
+func (t *tally) verdict(near float64, last bool) evidence.Verdict {
 	if t.each == nil {
 		return evidence.Inconclusive
 	}
@@ -90,7 +94,7 @@ func (t *tally) verdict(near func(n, samples float64) float64, last bool) eviden
 // worst is the finding that decides. For a rule about each it is that of the worst function,
 // or that of "" when none comes near the limit. It is not certain when it became a pass only
 // because the test ended.
-func (t *tally) worst(near func(n, samples float64) float64) (who string, f evidence.Finding, certain bool) {
+func (t *tally) worst(near float64) (who string, f evidence.Finding, certain bool) {
 	certain = true
 	for name, s := range t.near(near) {
 		certain = certain && s.Verdict() != evidence.Inconclusive
@@ -135,6 +139,7 @@ func (t *tally) finding(c *charges, who string, e evidence.Finding, all Finding)
 
 // notesInBlocks are the notes that are true of blocks, too.
 func (c *charges) notesInBlocks(all Finding) (n Notes) {
+	n.Without = all.Without
 	if c.isNearLeaf() {
 		n.Cut = all.Cut // the blocks leave out what was cut off, too
 	}

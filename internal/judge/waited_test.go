@@ -23,7 +23,7 @@ func TestWaitsInNoSample(t *testing.T) {
 		say                     string
 	}{
 		{"seen", some, "no function above 0.2 cores of mutex", 10, 3 * time.Millisecond, budget.Pass, "surely below"},
-		{"unseen", some, "no function above 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "goroutines have waited for locks for 24.00s or more"},
+		{"unseen", some, "no function above 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "the runtime has counted waits for locks of 24.00s or more"},
 		{"unseen of a function", some, "main.count below 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "main.count at 0 s waited per second by 14 samples, but"},
 		{"unseen, and far below", some, "main.count below 20 cores of mutex", 10, 24 * time.Second, budget.Pass, "surely below"},
 		{"all recorded", some, "main.count below 0.2 cores of mutex", 1, 24 * time.Second, budget.Pass, "surely below"},

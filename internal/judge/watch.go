@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
@@ -13,7 +14,7 @@ import (
 // Finding also says what is Proven. The verdict of a window answers "do these samples prove it?",
 // Proven answers "do all samples so far prove it?". So Proven finds a small excess
 // that no single window shows. It may be looked at after every window: at most one
-// false alarm is expected in ten months, and docs/alerts.md has how many there were.
+// false alarm is expected in ten months, and docs/design.md has how many there were.
 //
 // A window that was lost is not given to a Watch.
 // It is not safe for concurrent use.
@@ -37,9 +38,12 @@ func NewWatch(rules []Rule, every time.Duration) *Watch {
 	for i, r := range rules {
 		tests := 1.0
 		if r.Class == Each {
-			tests = evidence.Tests(perSample, r.Limit)
+			tests = r.tests()
 			if r.Dimension != unit.Share || r.Flat {
 				tests = evidence.Tests(1, 0.02)
+			}
+			if r.EachByWork() { // a value with a small share of the samples may cost more than the limit
+				tests = charge.MostValues
 			}
 		}
 		w.records[i].lnA = evidence.LnA(windows, float64(len(rules)), tests, chance)

@@ -80,7 +80,6 @@ func TestWatchInherits(t *testing.T) {
 	base := tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 1000\nmain.main;main.run;main.rest 9000\n"))
 	for _, sentence := range []string{
 		"x: main.work below 20%", "x: no function above 20%", "x: main.work below 0.2 cores",
-		"x: no function grows above 15 points except main.rest", "x: goroutines steady",
 	} {
 		l := &load{rand.New(rand.NewPCG(3, 3)), 1000}
 		watchOf := func(lines ...string) *watch {
