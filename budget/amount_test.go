@@ -26,16 +26,16 @@ func TestFault_38_AmountsOfWork(t *testing.T) {
 		{1e9, Pass, ""},
 		{1000, Fail, ""},
 		{leastAmount, Fail, ""},
-		{leastAmount / 2, Inconclusive, "no request was done"},
-		{5e-324, Inconclusive, "no request was done"},
-		{math.Inf(1), Inconclusive, "no request was done"},
-		{0, Inconclusive, "no request was done"},
-		{math.NaN(), Inconclusive, "no request was done"},
+		{leastAmount / 2, Inconclusive, "no request was counted"},
+		{5e-324, Inconclusive, "no request was counted"},
+		{math.Inf(1), Inconclusive, "no request was counted"},
+		{0, Inconclusive, "no request was counted"},
+		{math.NaN(), Inconclusive, "no request was counted"},
 	}
 	for _, tt := range tests {
 		facts := Facts{
 			Work:     map[string]float64{"request": tt.work},
-			Baseline: folded.Must("cpu 10s\nmain.main;main.serve;main.work 1000\n"), BaselineWork: map[string]float64{"request": tt.work},
+			Baseline: Baseline{Profile: folded.Must("cpu 10s\nmain.main;main.serve;main.work 1000\n"), Work: map[string]float64{"request": tt.work}},
 		}
 		for i, r := range judged(t, set, p, facts) {
 			if i < 3 && (r.Verdict != tt.verdict || !strings.Contains(r.Reason, tt.reason)) {
@@ -72,7 +72,7 @@ func TestFault_37_BuiltByHand(t *testing.T) {
 	for _, tt := range tests {
 		broken := whole()
 		tt.spoil(broken)
-		results, err := set.Judge(broken, Facts{Baseline: whole()})
+		results, err := set.Judge(broken, Facts{Baseline: Baseline{Profile: whole()}})
 		if (err != nil) == (results != nil) {
 			t.Errorf("%s: %d results and the error %v", tt.name, len(results), err)
 		}
@@ -81,11 +81,11 @@ func TestFault_37_BuiltByHand(t *testing.T) {
 				t.Errorf("%s: %s: %v: %q", tt.name, r.Budget, r.Verdict, r.Reason)
 			}
 		}
-		if results, err := set.Judge(whole(), Facts{Baseline: broken}); (err != nil) == (results != nil) {
+		if results, err := set.Judge(whole(), Facts{Baseline: Baseline{Profile: broken}}); (err != nil) == (results != nil) {
 			t.Errorf("%s, in the baseline: %d results and the error %v", tt.name, len(results), err)
 		}
 	}
-	if r := judged(t, set, whole(), Facts{Baseline: whole()}); r[0].Verdict != Fail || r[2].Verdict != Pass {
+	if r := judged(t, set, whole(), Facts{Baseline: Baseline{Profile: whole()}}); r[0].Verdict != Fail || r[2].Verdict != Pass {
 		t.Errorf("the whole one: %v: %s; %v: %s", r[0].Verdict, r[0].Reason, r[2].Verdict, r[2].Reason)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // clauses reads what follows the rule and its amount, to the end of the line.
@@ -23,7 +24,7 @@ func (p *parser) clauses() {
 				advice = "write one budget a line"
 			}
 			if at.raw == "until" {
-				advice = `"until" and a day follow a name behind "except"`
+				advice = `"until" and a day follow a name after "except"`
 			}
 			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
 			return
@@ -34,6 +35,8 @@ func (p *parser) clauses() {
 		p.clause = part
 		if part == partWhere {
 			p.advanceIn(modeKey)
+		} else if part == partExcept {
+			p.advanceIn(p.exceptMode())
 		} else {
 			p.advance()
 		}
@@ -41,11 +44,7 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			p.b.Per = p.tok.raw
-			if p.b.Per == "" || p.b.workMistake().expected != "" {
-				p.fail(p.tok, workExpected, workAdvice)
-			}
-			p.advance()
+			p.b.Per = p.work()
 		case partKind:
 			p.b.Kind = Kind(p.tok.raw)
 			if !slices.Contains(kinds.Names(), p.tok.raw) {
@@ -70,18 +69,62 @@ func (p *parser) clauses() {
 	}
 }
 
-// exceptions reads patterns, each with the day until which it is accepted behind it or without one.
+// work reads a unit of work, and behind "by" the label of its counter. That of the budget itself is the default.
+func (p *parser) work() string {
+	at, b := p.tok, p.b
+	if b.Per = at.raw; at.raw == "" {
+		p.fail(at, workExpected, workAdvice)
+	}
+	if p.advance(); p.tok.raw == "by" {
+		p.advance()
+		if by := p.tok; !unit.IsName(by.raw) || isKeyword(by.raw) {
+			p.fail(by, byExpected, byAdvice)
+		} else if by.raw != b.Label() || b.Rule != RuleLimit {
+			b.Per += " by " + by.raw
+		}
+		p.advance()
+	}
+	if m := b.workMistake(); m.expected != "" {
+		p.fail(at, m.expected, m.advice)
+	}
+	return b.Per
+}
+
+// exceptions reads patterns, each with the pattern below which it is accepted and the day until which
+// it is, or without these.
 func (p *parser) exceptions() []string {
 	list := []string{p.exception()}
 	for p.tok.raw == "," {
-		p.advance()
+		p.advanceIn(p.exceptMode())
 		list = append(list, p.exception())
 	}
 	return list
 }
 
+// exceptMode is how the word after "except" is read.
+func (p *parser) exceptMode() mode {
+	if p.b.Label() != "" {
+		return modeValue
+	}
+	return modeWord
+}
+
 func (p *parser) exception() string {
-	e := exception{pattern: p.pattern(partExcept)}
+	var e exception
+	if e.value = p.b.Label() != ""; e.value {
+		e.pattern = p.value()
+	} else {
+		e.pattern = p.pattern(partExcept)
+	}
+	if p.tok.raw == "from" {
+		at := p.tok
+		p.advance()
+		if e.from = p.pattern(partExcept); p.err == nil {
+			if m := e.mistake(); m.expected != "" {
+				p.fail(at, m.expected, m.advice)
+			}
+		}
+	}
 	if p.tok.raw == "until" {
 		p.advance()
 		e.day = p.tok.raw
@@ -91,6 +134,16 @@ func (p *parser) exception() string {
 		p.advance()
 	}
 	return e.String()
+}
+
+// value reads the value of a label after "except".
+func (p *parser) value() string {
+	at := p.tok
+	if m := (exception{pattern: at.raw, value: true}).mistake(); m.expected != "" {
+		p.fail(at, m.expected, m.advice)
+	}
+	p.advance()
+	return at.raw
 }
 
 func (p *parser) pattern(of part) string {

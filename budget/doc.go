@@ -7,119 +7,133 @@
 //		"portlist absent",
 //	)
 //	results, err := set.Judge(profile, budget.Facts{})
-//	if err != nil {
-//		return err
-//	}
-//	for _, result := range results {
-//		fmt.Println(result)
-//	}
 //
-// The package is pure: it starts nothing, waits for nothing, and reads no
-// files, clocks or environment. The rest of this page is the reference of the
-// language.
+// The package is pure: it starts nothing, and reads nothing but the day, for "until".
+// The rest of this page is the reference of the language.
 //
 // # Budgets
 //
-// A text has one budget a line. Empty lines are skipped, and so are comments,
-// which begin with "#" at the beginning of a line or after white space. A
-// budget is a subject and a rule for it:
+// A budget is one line: a subject, a rule, and clauses. "#" begins a comment.
 //
-//	no function above 20% cumulative      # each function by itself
-//	no package above 30% flat             # each package by itself
-//	crypto/tls below 5% cumulative        # what a pattern matches, together
-//	portlist absent                       # not even once
-//	process below 1.5 cores               # all that runs
-//	goroutines below 5000                 # a figure of the process
+//	no function above 20% cumulative                # each function by itself
+//	no package above 30% cumulative                 # each package by itself
+//	no tenant above 30%                             # each value of a label by itself
+//	crypto/tls below 5% cumulative                  # all that a pattern matches, together
+//	goroutines below 5000                           # a figure of the process
+//	checkout-tls: crypto/tls below 5% cumulative    # a budget with a name
 //
-// A budget may have a name in front, with a colon. Metrics, events and dumps use
-// the name, or the sentence if there is none. No two budgets of a set may have
-// the same name, or without names the same sentence.
+// Write "above" after "no", and "below" after other subjects. Metrics, events and
+// dumps use the name, or the sentence if there is none. Names in a set must be
+// unique, and so must the sentences of unnamed budgets.
 //
-//	checkout-tls: crypto/tls below 5% cumulative for 3 windows
+// # Functions and packages
 //
-// # Subjects
+// A sample counts for a part of its stack. Otherwise main.main would break every budget.
 //
-// "no function" and "no package" judge each function or package by itself, so
-// one budget covers all of them, also those that you do not expect. Write "above"
-// after them, and "below" after all other subjects.
+//	frame                                   counted
+//	servers, routers, middleware            no
+//	the handler that they call              its own body only; in goroutine profiles in full
+//	functions of your module                yes
+//	other modules, the standard library     the function that was entered, such as json.Unmarshal
+//	runtime, system calls, os, net, bufio   for the caller; sync and time in profiles of contention, too
 //
-// A pattern is one subject, however many functions it matches. Its share is that of
-// the samples with at least one of them; each sample counts once. A pattern matches whole
-// names and never parts of words: portlist is any package of that name with all its
-// functions, or a function or type of that name, but not portlister. A package is also found
-// without its major version and without the "go" of its repository: nats.Connect is that of
-// github.com/nats-io/nats.go, and redis is github.com/redis/go-redis/v9. The full path of
-// a package means that package only:
+// "no package" leaves out your own module and package main: name these to limit
+// them. Patterns, "flat" and "except none" count every function of a stack, as
+// pprof does. To limit work that is spread over small functions, name their package.
+// The full rule is in https://github.com/profguard/profguard/blob/main/docs/design.md
 //
-//	portlist absent
-//	tailscale.com/portlist absent
-//	portlist.(*Poller).Poll absent
-//	(*Poller).Poll absent
-//	Poller.Poll absent
-//	net/http/... below 30% cumulative
-//	main.handle* below 40% cumulative
-//	/(?i)legacy.*codec/ absent
-//	"operator new(unsigned long)" below 5% cumulative
+// # Values of a label
 //
-// A path ends with the package. "/..." at its end means all packages below, as in go
-// commands, and ".../" stands for the beginning of a path, as in .../http. "*" stands for any
-// characters inside one element of a name. A regular expression between slashes is tried on
-// the full name, without escapes (%2e) and vendor directories. You can copy any Go name that a
-// report prints. Other names, such as those of C++, and a package that is named like a word
-// of the language ("for"), need double quotes.
-// Closures belong to the function around them, and instances of a generic function to the
-// generic one. A package whose name is a word of the language, or a measured quantity
-// (cpu, memory, allocs, lock, request), needs its full path: "container/heap below 5%",
-// because "heap" is the figure.
+// "no" and any other word judge each value of the pprof label of that name by itself: for whom the
+// program works, and not in which code.
 //
-// Work that the standard library has moved to another package counts for the old one, too:
-// "crypto/sha256 below 5%" is also about crypto/internal/fips140/sha256 (since Go 1.24). Since
-// Go 1.27 encoding/json is also about encoding/json/v2, encoding/json/jsontext and
-// encoding/json/internal/..., and net/http about net/http/internal/... The name of a function
-// means that function only: "encoding/json.Unmarshal" is not encoding/json/v2.Unmarshal.
+//	no tenant above 30%
+//	no endpoint above 0.5 cores except "GET /healthz", internal
+//	no endpoint above 5ms per http_requests_total by handler
+//	no tenant above 40% of goroutine
+//	no "http.route" above 30% in main.(*Server).ServeHTTP
 //
-// "process" is the whole profile. "goroutines", "heap", "rss" and "gc" are figures, which
-// need no profile: the number of goroutines, the bytes of objects that are live or not yet
-// swept, the resident memory, and the garbage collector's share of the CPU time. If
-// Facts.Figures lacks them, the first two are read from a profile of that kind, and gc from a
-// CPU profile (but not after "when"); rss is inconclusive. In a profile gc can be several
-// times as large as in a guard, because a profile also counts the sweeping, and the workers
-// that idle processors lend to the collector.
+// The name of a label goes in double quotes where it is not only letters, digits, "_" and "-", or is a
+// word that the language has or takes for one of its own ("method"). Package label sets labels. Samples
+// without the label count for the whole, and for no value; where they are more than a tenth, the Reason
+// says how many. If no sample has the label, nothing is judged. If there are more than 1,000 values, only
+// those with the most samples are looked at, and nothing passes. The report names the function that costs
+// most of a value that is over the limit.
+//
+// "per" divides each value by its own series of a counter: those whose label of the same name has the
+// value, or whose label behind "by" has it. A value without such series, or with too little work, is
+// undecided by itself: others may fail, and nothing passes until it is decided. A test has no such counters.
+//
+// # Patterns
+//
+// A sample counts once if a function that the pattern matches is on its stack.
+// Names match as a whole: portlist does not match portlister.
+//
+//	portlist absent                                         # a package, a function or a type of that name
+//	tailscale.com/portlist absent                           # a path: that package only
+//	portlist.(*Poller).Poll absent                          # one method; portlist may be left out
+//	Poller.Poll absent                                      # with any receiver
+//	net/http/... below 30% cumulative                       # a package and all below it
+//	.../http below 30% cumulative                           # all paths that end so
+//	main.handle* below 40% cumulative                       # any characters inside one element
+//	/(?i)legacy.*codec/ absent                              # a regular expression on the full name
+//	"operator new(unsigned long)" below 5% cumulative       # a name that is not a Go name
+//
+// You can copy any Go name that a report prints.
+//
+//   - Closures belong to the function around them, and instances of a generic
+//     function to the generic one.
+//   - A package is also found without its major version and the "go" of its
+//     repository: redis is github.com/redis/go-redis/v9.
+//   - A package named like a word of the language ("for") needs double quotes. One
+//     named like a figure or a quantity (heap, cpu, lock) needs its full path:
+//     container/heap.
+//   - Work that the standard library has moved counts for the old package, as
+//     encoding/json/v2 for encoding/json. The name of a function means that one only.
+//
+// # Process and figures
+//
+// These need no profile:
+//
+//	process below 1.5 cores
+//	goroutines below 5000
+//	heap below 64MiB              # objects that are live or not yet swept
+//	rss below 512MiB              # resident memory
+//	gc below 25%                  # the garbage collector's share of the CPU time
+//
+// From a saved profile, goroutines and heap need one of that kind. There gc is read from a CPU
+// profile, and may be several times as large, and rss is inconclusive.
 //
 // # Limits
 //
-// An amount has a unit, and the unit decides what is compared:
+// The unit says what is compared:
 //
-//	no function above 20% cumulative                 # of the profile's total
-//	crypto/tls below 0.2 cores                       # CPU seconds per second
-//	encoding/json below 40us per request             # CPU time divided by work done
-//	no function above 64MiB of heap
+//	unit                             compared
+//	%                                the share of the profile's total; of gc, of the CPU time
+//	points                           the growth of a share
+//	cores                            CPU seconds a second; of mutex and block, seconds waited a second
+//	ns, us, ms, s, m, h              CPU time per unit of work; of mutex and block, time waited
+//	B, KiB, MiB, GiB, kB, MB, GB     memory that is live, or was allocated
+//	none                             a whole number: goroutines, objects, contentions
+//
+//	encoding/json below 40us per request
 //	encoding/json below 12KiB per request of allocs
-//	no function above 500 of goroutine               # a count
-//	no function above 0.1 cores of mutex             # seconds waited in a second
-//	no function grows above 5 points                 # of share, since the baseline
+//	no function above 64MiB of heap
+//	no function above 0.1 cores of mutex
 //
-// Cores of mutex and block are the seconds that all goroutines together have waited in a
-// second. There are no shares of contention, because they add up to 100% however little
-// there is. A guard makes the runtime record one contention of mutex in ten, unless the
-// program has set a fraction. It also asks the runtime how long all goroutines have waited
-// for locks, since waits may be in no sample.
+// Use shares where the load changes, cores and bytes for the limits of a machine,
+// and amounts per unit of work for both. "of" names the kind of profile:
 //
-// A profile of allocs, mutex or block counts events over a time. If the amount has neither
-// cores nor "per", a guard compares it with the events of one period (its Config.Every), and
-// Judge with those in the profile.
+//	kind          content
+//	cpu           CPU time; the default
+//	heap          live memory, as of the last collection
+//	allocs        what was allocated
+//	goroutine     goroutines by stack
+//	mutex         waits that holders of locks have caused
+//	block         time that goroutines were blocked
 //
-// Use shares for services whose load changes, cores and bytes for the limits of a machine,
-// and amounts per unit of work for both. The guard reads the amount of work from its Work
-// functions, or from the service's Prometheus registry: a counter, or the count of a
-// histogram or summary. It adds up its series, or only those with the given labels:
-//
-//	process below 2ms per http_requests_total
-//	process below 2ms per http_requests_total{code="200", method="GET"}
-//
-// Units are %, points, cores, the durations ns, us, ms, s, m and h, the bytes B, KiB,
-// MiB, GiB, kB, MB and GB, and none for a count. Not all units make sense for all kinds of
-// profile. The kind follows "of", and is cpu without it; heap is live memory:
+// A limit on allocs, mutex or block without cores and "per" is for one period of a
+// guard (Config.Every), and for the whole profile in Judge. Possible limits are:
 //
 //	                    above, below                                   grows
 //	cpu                 %, cores, duration per work                    points, also per work, % per work
@@ -127,6 +141,8 @@
 //	allocs              %, bytes or count, also per work               points, % per work
 //	goroutine           %, count                                       points
 //	mutex, block        cores, duration per work, count, also per work
+//	no tenant           %, cores, duration per work                    points, also per work
+//	no job of goroutine %, count                                       points
 //	process             cores, duration per work                       % per work
 //	process, of allocs  bytes or count, also per work                  % per work
 //	process, of heap    bytes
@@ -134,172 +150,112 @@
 //	heap, rss           bytes
 //	gc                  %
 //
-// The measure is cumulative or flat. Cumulative, the default, includes the functions that a
-// function calls; flat is only its own body.
-//
 // # Rules
 //
-// "absent" means that the subject has no sample: one sample with it fails the budget. Without
-// any, the budget passes when there are enough samples (299) to say that the share is below
-// 1%, which is wrong one time in twenty. A pattern that matches no function of the program is a
-// mistake, except with "absent", where it passes. A guard and a Check know which functions
-// are linked, and report such a pattern. For a profile alone the Result's Reason does. Name
-// the function and not its package: to forbid compiling in a hot path, "regexp.compile
-// absent" is right. "regexp/syntax absent" is wrong, because matching uses that package, too.
-//
-//	fmt.Println absent in main.(*Server).ServeHTTP
-//	encoding/gob absent of allocs
-//
-// "grows" compares with a baseline, an earlier profile of the same program: in
-// points of share, or in percent of the CPU or the allocations per unit of work. A guard that has
-// no baseline compares with the build before, if it has a DumpDir. Points per unit of work are
-// those of what a unit cost before.
-//
-//	no function grows above 5 points
-//	no function grows above 3 points per request
+//	portlist absent                                        # no sample has it
+//	no function grows above 5 points                       # of share, since the baseline
+//	no function grows above 3 points per request           # of what a unit of work cost before
+//	no endpoint grows above 3 points per request
+//	crypto/tls grows below 5 points
 //	process grows below 10% per request
-//
-// "steady" finds slow growth over hours that the load does not explain. After each start of
-// the program a guard first learns for 48 hours what is normal. After that it finds growth
-// of 20% an hour within some hours, and growth of 2% an hour within half a day. Growth that
-// began with the program looks normal, so you may add a limit, which holds from the start.
-//
-//	goroutines steady
-//	heap steady below 512MiB
-//	process steady
-//
-// "no goroutine leaked" fails on goroutines that are blocked for ever, if the runtime has a
-// profile of them: since Go 1.27, and in 1.26 if it was built with
-// GOEXPERIMENT=goroutineleakprofile. The report names the function that the goroutine was started for.
-// A guard takes the profile once a period, because it runs a garbage collection. In a test the budget
-// fails on goroutines that the work has started and that do not end.
-//
+//	goroutines steady                                      # in tests
 //	no goroutine leaked
+//
+// "absent" fails on one sample. It passes after 299 samples without one: the share is
+// below 1%, with one error in twenty. Name the function: "regexp/syntax absent" also
+// forbids matching, where "regexp.compile absent" forbids compiling only.
+//
+// "grows" compares with a baseline, an earlier profile of the same program. A guard
+// without one compares with the build before, if it has a DumpDir: CPU of each function,
+// each value of a label and a pattern in points, and of the process. Packages, percent of functions and
+// patterns, and flat, in, where and "except none" need a Config.Baseline, and a guard takes no
+// growth of other kinds than CPU. Points per unit of work go with "no function" and labels, and not with
+// flat, in, where or "except none".
+//
+// "steady" is for tests: memory or goroutines must not grow with more calls.
+//
+// "leaked" needs Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile. In a
+// test, goroutines that the work has started and that do not end fail the budget.
 //
 // # Clauses
 //
-// Clauses follow the amount, in any order, each at most once.
+// Clauses come last, in any order, each at most once.
 //
-//	no function above 5% flat except runtime/..., internal/runtime/...
-//	no function above 20% cumulative except none
-//	fmt.Sprintf below 1% cumulative in main.(*Server).ServeHTTP
-//	no function above 20% cumulative where endpoint=/checkout, tenant="big one"
-//	no function above 10% cumulative of allocs when process above 0.1 cores
-//	heap below 64MiB for 5m
+//	clause              after
+//	flat                function, package, pattern
+//	per                 function, package, label, pattern, process
+//	of, where           function, package, pattern, process, label
+//	in                  function, package, pattern, label
+//	except              function, package, label
+//	when, for           all
+//	cumulative          all; it changes nothing
 //
-// "except" exempts functions and packages from a "no function" or "no package" budget. It
-// takes patterns, and the names of functions as reports print them. With "until" and a day, a
-// pattern is exempt to the end of that day, in UTC. After it the budget counts it again. The
-// day is that of the one pattern in front of it, not of others in the list:
+// "absent" takes neither "flat" nor "per".
 //
+//	no function above 5% flat                                                    # its own body only
+//	process below 2ms per http_requests_total{code="200", method="GET"}          # for each unit of work
 //	no function above 20% cumulative except encoding/json until 2027-01-31, net/http
+//	no function above 20% cumulative except encoding/json.Unmarshal from main.(*server).debugState
+//	no function above 20% cumulative except none
+//	fmt.Sprintf below 1% cumulative in main.(*Server).ServeHTTP                  # below ServeHTTP only
+//	no function above 20% cumulative where endpoint=/checkout, tenant="big one"  # in samples with these labels
+//	no function above 10% cumulative of allocs when process above 0.1 cores      # judged only then
+//	heap below 64MiB for 5m                                                      # before a guard fires
 //
-// A guard tells of the end one day before it.
+// "per" takes a unit of the guard's Work functions, or a metric of the service's
+// Prometheus registry: the sum of the series of a counter, histogram (its count) or
+// summary, or of those with the given labels.
 //
-// "in" restricts a budget to the stacks with a function of the pattern, and in these stacks
-// to what that function calls.
+// "except": samples through an accepted function count neither for it nor for its
+// callers. Functions that it calls still count; if it is of another module, those that
+// the module calls. "until" accepts to the end of a day, in UTC. "from" accepts a
+// function only below another, and does not go with "grows". Both belong to the one
+// pattern in front of them. A value of a label has to be equal, and takes "until" only.
 //
-// "where" restricts a budget to the samples with these pprof labels. Values have to be equal;
-// there are no wildcards. Write values with blanks, commas, quotes, "*" or "..." in double
-// quotes. The runtime writes labels into profiles of CPU and goroutines only, so in the other
-// kinds there is nothing to judge.
+// "where" compares for equality. Values with blanks, commas, quotes, "*" or "..." go in
+// double quotes. Only profiles of CPU and goroutines have labels.
 //
-// "when" is a condition. In a process that uses 1% of a core there is always a function at
-// 60%, and it does not matter. While the condition does not hold, the verdict is
-// inconclusive, with the reason "idle", and never a pass. After five such periods a guard's
-// alert ends. It fires again when the condition holds and the budget fails again.
-//
-// "for" says how long a budget must fail before the guard fires: a number of windows in a
-// row, or a duration. Without it, "absent" and "leaked" fire at the first hit. Other budgets
-// fire after three periods of failing windows, or when all windows together prove an excess
-// that has lasted for three periods.
-//
-// # Whose share it is
-//
-// If a sample were charged to all functions of its stack, from main.main through a server's
-// loop and the handler to a system call, "no function" would fail in every program. So "no
-// function" and "no package" charge the part in between:
-//
-//   - The way in is not charged: servers, routers and middleware, up to the last call that
-//     must have gone through an interface or a function value. The linker places each
-//     package after all packages that it imports, so addresses show such calls.
-//   - The entry point, the function that this call calls, is charged with its own body
-//     only. So a handler that computes itself is found, and its callees count in full.
-//   - Foreign code, that is the standard library and each module that is not the program's
-//     own, is charged at its door: the function through which it was entered, such as
-//     json.Unmarshal. What is behind a door is shown as "goes to".
-//   - A server's own work, on stacks that reach no handler, is not charged.
-//   - The floor is charged to its callers: the runtime, system calls, and the packages
-//     that wrap these (os, net, io, bufio). To limit it, name it, as in "gc below" or
-//     "net.Interfaces below". In profiles of contention sync and time belong to it, too.
-//
-// "no package" leaves out the program's own module and package main: name these to limit
-// them. Functions that are in no Go package, such as those of C, count together. Reports call
-// them (no package), and so does a pattern in double quotes.
-// Functions after "except" are accepted: samples through them are charged neither to
-// them nor to their callers. The functions that they call are still charged; if an accepted
-// function is foreign, those that its module calls. "except none", patterns and "flat" charge
-// every function of a stack: "main.main below 5%" is about everything that main.main calls.
-// Goroutine profiles charge the entry point in full, and no function in which goroutines
-// wait.
-//
-// Offenders are named deepest first. Blame is the nearest function of the program's own
-// module with at least half of the offender, but no String or other method that the standard
-// library has called, and no generated file. To find work that is spread over many small functions
-// of the own module, name their package: "example.com/shop/log below 10%".
-//
-// The full rule, measurements of it, and its limits for profiles without addresses are in
-// https://github.com/profguard/profguard/blob/main/docs/offenders.md
+// "when" keeps budgets quiet in an idle process, where some function always has 60%.
+// While it does not hold, the verdict is inconclusive. "for" takes windows in a row, or a
+// duration. https://github.com/profguard/profguard/blob/main/docs/alerts.md has the default.
 //
 // # Verdicts
 //
-// A profile is a sample, so a measured share differs from the true share. Every
-// result has bounds, and a verdict has three values:
+// A profile is a sample, so each result has bounds:
 //
-//   - Fail: the lower bound is above the limit. At a true share equal to the limit
-//     this happens in less than one window in a million.
-//   - Pass: the upper bound, which is wrong one time in a thousand, is below 1.25 times
-//     the limit; for "grows below 10% per request", below 12.5%. For a share with a limit
-//     above two thirds, it is below the middle between the limit and 100%.
-//   - Inconclusive: there were too few samples, or none, the window was disturbed, or the
-//     condition after "when" did not hold. The reason says which, and how many samples
-//     would be enough.
+//	verdict         meaning                                                      wrong
+//	fail            the lower bound is above the limit                           one window in a million
+//	pass            the upper bound is below 1.25 times the limit                one in a thousand
+//	inconclusive    too few samples, a disturbed window, or "when" did not hold  -
 //
-// Figures are counted and not sampled, so their verdict is a plain comparison; only heap and
-// gc that are read from a profile are sampled. A guard's alert begins and ends when a figure
-// was over its limit, or within it, for three periods, unless "for" says otherwise.
+// For a share with a limit above two thirds, a pass is below the middle between the
+// limit and 100%. Figures are counted, and have no such bounds. The Reason says why a
+// result is inconclusive, and how many samples would be enough.
 //
-// The runtime keeps 64 frames of a stack in CPU profiles and 128 in others (32 up to Go 1.22),
-// and drops those at the root's end. So a stack that is about as deep may lack its callers,
-// unless it ends in a function with which the runtime starts, such as runtime.main. Such samples
-// widen the bounds of budgets that depend on callers: those with "in", with "except none", or on a
-// function or package by name. Nothing passes because of them, and the reason gives their number.
-// "no function" and "no package" ask about what stands near the end of the stack: what was dropped
-// counts as the way in.
-//
-// Work in step with the sampling clock, such as a ticker of 10 ms, is sampled at one phase: a
-// single window of it is wrong.
+// A stack in a CPU profile has 64 frames, in others 128. Deeper ones lack their callers,
+// which makes budgets on callers less certain. Profiles of Go up to 1.22 are not supported.
 //
 // # Grammar
 //
 //	text      = line { "\n" line }
 //	line      = [ budget ] [ "#" comment ]
 //	budget    = [ name ":" ] subject rule { clause }
-//	subject   = "no function" | "no package" | "no goroutine" | figure | pattern
-//	rule      = "above" amount                     after "no function", "no package"
+//	subject   = "no function" | "no package" | "no goroutine" | "no" key | figure | pattern
+//	rule      = "above" amount                     after "no", but for "no goroutine"
 //	          | "below" amount                     after other subjects
 //	          | "grows" ( "above" | "below" ) amount
 //	          | "absent"                           after a pattern
-//	          | "steady" [ "below" amount ]
+//	          | "steady"                           after "goroutines", "heap"
 //	          | "leaked"                           after "no goroutine"
 //	clause    = "cumulative" | "flat"
-//	          | "per" work
+//	          | "per" work [ "by" name ]           with "by" after "no" key "above"
 //	          | "of" kind
-//	          | "except" ( "none" | pattern [ "until" day ] { "," pattern [ "until" day ] } )
+//	          | "except" ( "none" | exception { "," exception } )
 //	          | "in" pattern
 //	          | "where" label { "," label }
 //	          | "when" figure ( "above" | "below" ) amount
 //	          | "for" ( count ( "window" | "windows" ) | duration )
+//	exception = ( pattern [ "from" pattern ] | value ) [ "until" day ]
 //	label     = key "=" value
 //	key,value = word | string
 //	figure    = "process" | "goroutines" | "heap" | "rss" | "gc"
@@ -314,20 +270,15 @@
 //	duration  = as time.ParseDuration reads it
 //	string    = as Go writes it, in double quotes
 //
-// White space separates words and is free around "," and "=", and between a
-// number and its unit. A word ends at white space or a comma; the brackets of
-// type arguments and the slashes of a regular expression may hold both. Work does
-// not begin with a digit, and the words of the language stand for no pattern.
+// White space is free around "," and "=", and between a number and its unit. A word
+// ends at white space or a comma, but not within the brackets of type arguments or the
+// slashes of a regular expression. "#" begins a comment at the start of a line or after
+// white space.
 //
 // # Canonical form
 //
-// [Budget.String] returns a budget in one form, whatever its spelling, and parsing that gives
-// the same budget. Clauses come in the order of the grammar, labels in the order of their
-// keys. A limit on functions in percent always has its measure, because "above 20%" alone could
-// mean either.
+// [Budget.String] prints a budget in one form, which parses to the same budget. Clauses
+// come in the order of the grammar. "point", "core" and "µs" are read, too.
 //
-//	process  below  1.50 cores                  -> process below 1.5 cores
-//	encoding/json below 40µs per request        -> encoding/json below 40us per request
-//	crypto/tls below 5% of cpu                  -> crypto/tls below 5% cumulative
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
 package budget

@@ -76,13 +76,19 @@ func docBlocks(t *testing.T) map[string][]string {
 // as they print.
 func TestDocSentences(t *testing.T) {
 	blocks := docBlocks(t)
-	for _, heading := range []string{"Budgets", "Subjects", "Limits", "Rules", "Clauses"} {
+	headings := []string{"Budgets", "Values of a label", "Patterns", "Process and figures", "Limits", "Rules", "Clauses"}
+	for heading := range blocks {
+		if other := []string{"", "Grammar", "Canonical form"}; !slices.Contains(other, heading) && !slices.Contains(headings, heading) {
+			headings = append(headings, heading)
+		}
+	}
+	for _, heading := range headings {
 		if len(blocks[heading]) == 0 {
 			t.Errorf("no sentences under %q", heading)
 		}
 		for _, block := range blocks[heading] {
-			if strings.Contains(block, "above, below   ") {
-				continue // the table of units, tested in TestDocUnits
+			if first, _, _ := strings.Cut(block, " "); slices.Contains([]string{"", "frame", "unit", "kind", "clause", "verdict"}, first) {
+				continue // a table
 			}
 			for line := range strings.SplitSeq(block, "\n") {
 				set, err := Parse(line)
@@ -161,6 +167,55 @@ func TestDocUnits(t *testing.T) {
 	}
 }
 
+// TestDocClauses holds the table of clauses against the parser.
+func TestDocClauses(t *testing.T) {
+	subjects := map[string]string{
+		"function": "no function above 64MiB", "package": "no package above 64MiB", "pattern": "crypto/tls below 64MiB", "process": "process below 64MiB",
+		"label": "no tenant above 30%", "figure": "heap below 64MiB", "leaked": "no goroutine leaked",
+	}
+	clauses := map[string]string{
+		"cumulative": "cumulative", "flat": "flat", "per": "per request", "of": "of allocs", "where": "where a=b", "in": "in main.f",
+		"except": "except main", "when": "when gc above 5%", "for": "for 3 windows",
+	}
+	var table string
+	for _, block := range docBlocks(t)["Clauses"] {
+		if strings.HasPrefix(block, "clause ") {
+			table = block
+		}
+	}
+	shown := map[string]bool{}
+	for line := range strings.Lines(table) {
+		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), 2)
+		if cells[0] == "clause" {
+			continue
+		}
+		for name := range strings.SplitSeq(cells[0], ", ") {
+			shown[name] = true
+			for about, sentence := range subjects {
+				switch {
+				case about == "label" && name == "per":
+					sentence = "no tenant above 5ms"
+				case about != "label" && about != "figure" && about != "leaked" && name != "of":
+					sentence += " of allocs"
+				}
+				sentence += " " + clauses[name]
+				if about == "label" {
+					sentence = strings.Replace(sentence, "of allocs", "of goroutine", 1)
+				}
+				_, err := Parse(sentence)
+				if takes := strings.HasPrefix(cells[1], "all") || slices.Contains(strings.Split(cells[1], ", "), about); takes != (err == nil) {
+					t.Errorf("the table says %t of %s after %s, and %q: %v", takes, name, about, sentence, err)
+				}
+			}
+		}
+	}
+	for name := range clauses {
+		if !shown[name] {
+			t.Errorf("the table of clauses lacks %s", name)
+		}
+	}
+}
+
 // TestDocListsUnits: the reference names all units in its text and in its grammar.
 func TestDocListsUnits(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
@@ -168,31 +223,47 @@ func TestDocListsUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := strings.FieldsFunc(strings.TrimSuffix(unit.List(), ", or none for a count"), func(r rune) bool { return r == ',' || r == ' ' })
-	limits, grammar, _ := strings.Cut(string(text), "# Grammar")
+	_, grammar, _ := strings.Cut(string(text), "# Grammar")
+	table := docTable(t, "unit")
 	for _, name := range names {
 		if !strings.Contains(grammar, `"`+name+`"`) {
 			t.Errorf("the grammar lacks %s", name)
 		}
-		if _, list, _ := strings.Cut(limits, "Units are"); !regexp.MustCompile(`[ /]` + regexp.QuoteMeta(name) + `[ ,\n]`).MatchString(list) {
-			t.Errorf("the list of units lacks %s", name)
+		if !regexp.MustCompile(`(?m)^([a-zA-Z]+, )*` + regexp.QuoteMeta(name) + `[ ,]`).MatchString(table) {
+			t.Errorf("the table of units lacks %s", name)
 		}
 	}
 }
 
-// TestDocListsKinds: the reference names all kinds of profile in its table of limits and in
+// docTable is the table under Limits whose first line begins with a word.
+func docTable(t *testing.T, first string) string {
+	t.Helper()
+	for _, block := range docBlocks(t)["Limits"] {
+		if strings.HasPrefix(block, first+" ") {
+			return block
+		}
+	}
+	t.Fatalf("no table under Limits begins with %q", first)
+	return ""
+}
+
+// TestDocListsKinds: the reference names all kinds of profile in its tables of kinds and limits, and in
 // its grammar.
 func TestDocListsKinds(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits, grammar, _ := strings.Cut(string(text), "# Grammar")
+	_, grammar, _ := strings.Cut(string(text), "# Grammar")
 	for _, name := range kinds.Names() {
 		if !strings.Contains(grammar, `"`+name+`"`) {
 			t.Errorf("the grammar lacks %s", name)
 		}
-		if !regexp.MustCompile(`\n//\t([a-z]+, )*` + name + `[ ,]`).MatchString(limits) {
+		if !regexp.MustCompile(`(?m)^([a-z]+, )*` + name + `[ ,]`).MatchString(docTable(t, "")) {
 			t.Errorf("the table of limits in doc.go lacks %s", name)
+		}
+		if !strings.Contains(docTable(t, "kind"), "\n"+name+" ") {
+			t.Errorf("the table of kinds in doc.go lacks %s", name)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func ExampleMust() {
 	// budget.Must: parse budget: line 1, column 10: expected below, grows or absent after a pattern, found "absnt"
 	// 	portlist absnt
 	// 	         ^^^^^
-	// 	did you mean "absent"? Write, for example, "portlist absent"
+	// 	write, for example, "crypto/tls below 5% cumulative"
 }
 
 // The default budgets, together with one of your own.

@@ -80,3 +80,58 @@ func ExampleSet_JudgeReader() {
 	fmt.Println(results[0].Verdict, results[0].Offenders[0].Function, results[0].Offenders[0].Blame.Function)
 	// Output: fail fmt.Println main.cache
 }
+
+// The CPU of a request, compared with the profile of an earlier build.
+func ExampleFacts() {
+	set := budget.Must("process below 10ms per request", "process grows below 10% per request")
+	results, err := set.Judge(exampleProfile(), budget.Facts{
+		Work: map[string]float64{"request": 1200},
+		Baseline: budget.Baseline{
+			Profile: folded.Must("cpu 10s\nmain.main;main.serve;encoding/json.Marshal 150\nmain.main;main.serve;main.sign 140\n"),
+			Work:    map[string]float64{"request": 1250},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		fmt.Println(r.Verdict, r.Reason)
+	}
+	// Output:
+	// pass the process at 8.3ms, surely below 9.4ms (1000 samples)
+	// fail the process grew by 259.20%, surely by more than 155.60% (1000 samples against 290)
+}
+
+// A result names the functions over the limit, and the sentence that accepts the first.
+func ExampleResult() {
+	results, err := budget.Must("no function above 20% cumulative").Judge(exampleProfile(), budget.Facts{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := results[0]
+	fmt.Printf("%v: %.0f%%, at least %.0f%%\n", r.Verdict, 100*r.Value, 100*r.Low)
+	for _, o := range r.Offenders {
+		fmt.Println(o)
+	}
+	fmt.Println(r.Accept(1))
+	// Output:
+	// fail: 71%, at least 63%
+	// fmt.Println at print.go:314, called from main.cache at cache.go:46, goes to os.(*File).Write
+	// no function above 20% cumulative except fmt.Println
+}
+
+// A set may be written in Go, too. It prints as sentences.
+func ExampleSet() {
+	set := budget.Set{
+		{Name: "crowd", Subject: "goroutines", Limit: budget.Amount{Value: 5000}},
+		{Name: "tls", Subject: "crypto/tls", Limit: budget.Amount{Value: 5, Unit: "%"}},
+	}
+	fmt.Println(set)
+	fmt.Println(set.Validate())
+	// Output:
+	// crowd: goroutines below 5000
+	// tls: crypto/tls below 5% cumulative
+	// <nil>
+}

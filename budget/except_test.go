@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -27,7 +28,7 @@ func TestExceptUntil(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules, err := set.RulesAt(at)
+		rules, err := bridge.RulesAt(set, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +51,7 @@ func TestExceptOver(t *testing.T) {
 	}{
 		{listed, "main.encode until 2020-01-31, main.list", budget.Fail, "main.encode was accepted until 2020-01-31, which is over"},
 		{listed, "main.encode until 2020-01-31, main.encode until 2021-01-31, main.list", budget.Fail, "until 2021-01-31, which is over"},
+		{listed, "main.encode from main.other until 2020-01-31, main.list", budget.Fail, "main.encode was accepted from main.other until 2020-01-31, which is over"},
 		{listed, "main.encode until 9999-12-31, main.list", budget.Pass, ""},
 		{listed, "main.encode, main.list until 9999-12-31", budget.Pass, ""},
 		{listed, "main.list", budget.Fail, ""},
@@ -80,6 +82,8 @@ func TestExceptUntilText(t *testing.T) {
 		"no function above 20% cumulative except encoding/json until 2027-01-31",
 		"no function above 20% cumulative except encoding/json until 2027-01-31, net/http, /a until b/ until 2028-02-29 when process above 0.1 cores",
 		`no package above 20% cumulative except "x until 2027-01-31"`, // a name
+		"no function above 20% cumulative except encoding/json.Unmarshal from main.(*server).debugState",
+		`no function above 20% cumulative except encoding/json from "a from b" until 2027-01-31, from from from, net/http`,
 	} {
 		if got := budget.Must(text)[0].String(); got != text {
 			t.Errorf("%s became %s", text, got)
@@ -91,7 +95,12 @@ func TestExceptUntilText(t *testing.T) {
 		"no function above 20% except encoding/json until 31.1.2027":       "such as 2027-01-31",
 		"no function above 20% except until 2027-01-31":                    "is a word of the language",
 		"no function above 20% except none until 2027-01-31":               `"except none" without a day`,
-		"no function above 20% until 2027-01-31":                           `follow a name behind "except"`,
+		"no function above 20% until 2027-01-31":                           `follow a name after "except"`,
+		"no function above 20% except none from main.serve":                `"except none" alone`,
+		"no function above 20% except a from":                              "expected a pattern",
+		"no function above 20% except a from until 2027-01-31":             "is a word of the language",
+		"no function above 20% except a until 2027-01-31 from b":           "a clause",
+		"no function grows above 5 points except a from b":                 `without "from"`,
 		"portlist absent except portlist until 2027-01-31":                 "only clauses that go with",
 		"no function above 20% except a until 2027-01-31 until 2028-01-31": "a clause",
 	} {
@@ -99,7 +108,7 @@ func TestExceptUntilText(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	for _, except := range []string{"a until", "a until soon", "until 2027-01-31", "a until 2027-01-31 x", ""} {
+	for _, except := range []string{"a until", "a until soon", "a from", "a from none", "a from b c", "from b", "a until 2027-01-31 from b", "until 2027-01-31", "a until 2027-01-31 x", ""} {
 		b := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: 20, Unit: "%"}, Except: []string{except}}
 		if err := b.Validate(); err == nil {
 			t.Errorf("%q is valid", except)

@@ -71,10 +71,10 @@ func TestFault_41_BaselineOfAnotherUnit(t *testing.T) {
 		baseline Facts
 		reason   string // "": it fits
 	}{
-		{"the same", Facts{Baseline: p.Copy()}, ""},
-		{"heap", Facts{Baseline: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}, "another kind of profile: heap"},
-		{"goroutines", Facts{Baseline: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}, "another kind of profile: goroutine"},
-		{"another period", Facts{Baseline: slower}, "period 100000000"},
+		{"the same", Facts{Baseline: Baseline{Profile: p.Copy()}}, ""},
+		{"heap", Facts{Baseline: Baseline{Profile: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}}, "another kind of profile: heap"},
+		{"goroutines", Facts{Baseline: Baseline{Profile: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}}, "another kind of profile: goroutine"},
+		{"another period", Facts{Baseline: Baseline{Profile: slower}}, "period 100000000"},
 		{"none", Facts{}, "nothing to compare with"},
 	} {
 		r := judged(t, Must("main.work grows below 20 points"), p, test.baseline)[0]

@@ -26,7 +26,7 @@ func (b Budget) String() string {
 		case p == partName:
 			text += ":"
 		case p == partLimit:
-			text = limitWord(b.Subject, b.Rule) + " " + text
+			text = limitWord(b.Subject) + " " + text
 		}
 		list = append(list, text)
 	}
@@ -61,6 +61,9 @@ func (b *Budget) text(p part) string {
 		said = string(b.Kind)
 	case partExcept:
 		said = strings.Join(b.Except, ", ")
+		if b.Label() != "" {
+			said = b.valuesText()
+		}
 	case partIn:
 		said = b.In
 	case partWhere:
@@ -113,6 +116,14 @@ func labelText(text, special string) string {
 		return text
 	}
 	return strconv.Quote(text)
+}
+
+// labelName returns the key of a label as it follows "no".
+func labelName(key string) string {
+	if isLabelName(key) {
+		return key
+	}
+	return strconv.Quote(key)
 }
 
 // withoutZeros makes 5m of "5m0s", and 1h of "1h0m0s".

@@ -26,19 +26,22 @@ type rule struct {
 	example string
 }
 
-// subjects are all subjects, patterns last. The rule "steady" is for values that can pile up,
-// and not for shares.
+// subjects are all subjects, patterns last. The rule "steady" is for values that can pile up from
+// call to call.
 var subjects = []subject{
 	{"no function", judge.Each, []rule{{RuleLimit, "no function above 20% cumulative"}, {RuleGrows, "no function grows above 5 points"}}, "", nil},
 	{"no package", judge.Each, []rule{{RuleLimit, "no package above 30% cumulative"}, {RuleGrows, "no package grows above 5 points"}}, "", nil},
 	{"no goroutine", judge.Leak, []rule{{RuleLeaked, "no goroutine leaked"}}, kinds.Goroutine, nil},
-	{"process", judge.Process, []rule{{RuleLimit, "process below 1.5 cores"}, {RuleGrows, "process grows below 10% per request"}, {RuleSteady, "process steady"}}, "", nil},
+	{"process", judge.Process, []rule{{RuleLimit, "process below 1.5 cores"}, {RuleGrows, "process grows below 10% per request"}}, "", nil},
 	{"goroutines", judge.Figure, []rule{{RuleLimit, "goroutines below 5000"}, {RuleSteady, "goroutines steady"}}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
 	{"heap", judge.Figure, []rule{{RuleLimit, "heap below 64MiB"}, {RuleSteady, "heap steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
-	{"rss", judge.Figure, []rule{{RuleLimit, "rss below 64MiB"}, {RuleSteady, "rss steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"rss", judge.Figure, []rule{{RuleLimit, "rss below 64MiB"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
 	{"gc", judge.Figure, []rule{{RuleLimit, "gc below 5%"}}, "", []fit{{unit.Share, perNever}}},
 	{"", judge.Pattern, []rule{{RuleLimit, "crypto/tls below 5% cumulative"}, {RuleGrows, "crypto/tls grows below 5 points"}, {RuleAbsent, "portlist absent"}}, "", nil},
 }
+
+// ofLabel is the subject of all budgets on the values of a label: "no" and its name.
+var ofLabel = subject{"no tenant", judge.Each, []rule{{RuleLimit, "no tenant above 30%"}, {RuleGrows, "no tenant grows above 5 points"}}, "", nil}
 
 // figures are the figures of conditions.
 var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
@@ -48,6 +51,9 @@ func subjectOf(name string) *subject {
 		if subjects[i].name == name {
 			return &subjects[i]
 		}
+	}
+	if strings.HasPrefix(name, "no ") {
+		return &ofLabel
 	}
 	return &subjects[len(subjects)-1]
 }
@@ -64,7 +70,7 @@ func rulesText(name string) string {
 	s := subjectOf(name)
 	var rules []string
 	for _, r := range s.rules {
-		rules = append(rules, cmp.Or(string(r.name), limitWord(name, RuleLimit)))
+		rules = append(rules, cmp.Or(string(r.name), limitWord(name)))
 	}
 	after := strconv.Quote(name)
 	if s.class == judge.Pattern {
@@ -97,7 +103,7 @@ const (
 func (b *Budget) takes(p part) bool {
 	c := classOf(b.Subject)
 	limits := b.Rule == RuleLimit || b.Rule == RuleGrows
-	code, charged := c == judge.Each || c == judge.Pattern, c != judge.Figure && c != judge.Leak && b.Rule != RuleSteady
+	code, charged := c == judge.Each && b.Label() == "" || c == judge.Pattern, c != judge.Figure && c != judge.Leak
 	switch p {
 	case partMeasure:
 		return code && limits
@@ -108,7 +114,7 @@ func (b *Budget) takes(p part) bool {
 	case partExcept:
 		return c == judge.Each
 	case partIn:
-		return code
+		return code || c == judge.Each
 	}
 	return true
 }
@@ -155,13 +161,13 @@ var limits = []struct {
 // fits returns the possible limits of a budget, the most usual first.
 func fits(b *Budget) []fit {
 	s := subjectOf(b.Subject)
-	switch { // whatever the kind
-	case s.class == judge.Figure:
+	if s.class == judge.Figure { // whatever the kind
 		return s.limit
-	case b.Rule == RuleSteady:
-		return limits[0].process[:1] // cores
 	}
 	process, grows := s.class == judge.Process, b.Rule == RuleGrows
+	if b.Label() != "" {
+		return labelFits(b.values().Sampling == kinds.Counted, grows)
+	}
 	for i := range limits {
 		switch l := &limits[i]; {
 		case l.kind != cmp.Or(string(b.Kind), kinds.CPU):
@@ -176,6 +182,19 @@ func fits(b *Budget) []fit {
 		}
 	}
 	return nil
+}
+
+// labelFits are the possible limits of the values of a label.
+func labelFits(counted, grows bool) []fit {
+	switch {
+	case grows && counted:
+		return []fit{{unit.Points, perNever}}
+	case grows:
+		return []fit{{unit.Points, perMay}}
+	case counted:
+		return []fit{{unit.Share, perNever}, {unit.Count, perNever}}
+	}
+	return []fit{{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}}
 }
 
 // dimension is the dimension of the measured value.
@@ -219,8 +238,8 @@ func orList(words []string) string {
 
 // limitWord returns the word in front of the amount: "no function above",
 // but "crypto/tls below".
-func limitWord(subject string, rule Rule) string {
-	if rule != RuleSteady && strings.HasPrefix(subject, "no ") {
+func limitWord(subject string) string {
+	if strings.HasPrefix(subject, "no ") {
 		return "above"
 	}
 	return "below"
@@ -237,7 +256,13 @@ const (
 	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
 	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
 	patternExpected  = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
+	labelExpected    = `"function", "package", "goroutine" or the name of a label after "no"`
+	labelAdvice      = `a label that is no plain word or one of the language goes in double quotes, as in no "http.route"; a function is forbidden as in "portlist absent"`
+	labelKinds       = "cpu or goroutine"
+	valueExpected    = `a value of the label after "except"`
 	workExpected     = `the name of a unit of work after "per"`
+	byExpected       = `the label of the counter after "by"`
+	byAdvice         = `say which label of the counter has the values, as in "per http_requests_total by handler"`
 	workAdvice       = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
 	amountExpected   = "an amount above zero"
 	unitExpected     = "a number with a known unit"

@@ -7,6 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	. "github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -47,7 +48,7 @@ func TestGrew(t *testing.T) {
 		if tt.census {
 			b.Kind = "goroutine"
 		}
-		got := b.Result(judge.Finding{
+		got := bridge.Result[Result](b, judge.Finding{
 			Verdict: evidence.Verdict(tt.verdict), Value: tt.value, Low: tt.low, High: tt.high, Samples: 100,
 			Reason: judge.Growth{Before: 50, Added: tt.isNew, SmallBaseline: tt.small},
 		}).Reason
@@ -68,11 +69,11 @@ func TestGrowsStaysOpen(t *testing.T) {
 		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.outer;main.inner %d\nmain.main;main.run;main.outer %d\nmain.main;main.run;main.rest %d\n",
 			inner, outer-inner, 100_000-outer))
 	}
-	r := judged(t, Must("no function grows above 5 points"), made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]
+	r := judged(t, Must("no function grows above 5 points"), made(15_200, 25_900), Facts{Baseline: Baseline{Profile: made(10_000, 20_000)}})[0]
 	if r.Verdict != Inconclusive || len(r.Offenders) == 0 || r.Offenders[0].Function != "main.inner" {
 		t.Errorf("want it open, naming main.inner: %s", r)
 	}
-	if r := judged(t, Must("main.inner grows below 5 points"), made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]; r.Verdict != Pass {
+	if r := judged(t, Must("main.inner grows below 5 points"), made(15_200, 25_900), Facts{Baseline: Baseline{Profile: made(10_000, 20_000)}})[0]; r.Verdict != Pass {
 		t.Errorf("the deepest alone does not pass, so that this proves nothing: %s", r)
 	}
 }
@@ -101,7 +102,7 @@ func TestGrowsInValues(t *testing.T) {
 		{"process grows below 10% per request", work, finer, -0.01, 0.01, Fail},
 		{"process grows below 10% per request", finer, work, -0.01, 0.01, Fail},
 	} {
-		r := judged(t, Must(tt.sentence), tt.now, Facts{Baseline: tt.base, Work: per, BaselineWork: per})[0]
+		r := judged(t, Must(tt.sentence), tt.now, Facts{Baseline: Baseline{Profile: tt.base, Work: per}, Work: per})[0]
 		if r.Value < tt.least || r.Value > tt.most || r.Verdict == tt.not {
 			t.Errorf("want growth of %v to %v and no %s: %s", tt.least, tt.most, tt.not, r)
 		}

@@ -35,7 +35,7 @@ func TestImprovementIsNoGrowth(t *testing.T) {
 		if err := folded.Must(tt.now).Write(&now); err != nil {
 			t.Fatal(err)
 		}
-		results, err := budget.Must("no function grows above 5 points").JudgeReader(&now, budget.Facts{Module: "main", Baseline: folded.Must(tt.before)})
+		results, err := budget.Must("no function grows above 5 points").JudgeReader(&now, budget.Facts{Module: "main", Baseline: budget.Baseline{Profile: folded.Must(tt.before)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,15 +10,18 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // Judge compares a profile with the budgets and returns a result for each, in
-// their order. The zero Facts will do. A budget that p can say nothing about, such
-// as one of another kind, is inconclusive. Judge returns an error if the set is not valid, if
-// the profile or the baseline is broken, or beyond the limits of [Set.JudgeReader].
+// their order. The zero Facts will do. If p cannot decide a budget, such as one of another
+// kind, its result is inconclusive. Judge returns an error if the set is not valid, if
+// the profile or the baseline is broken, or if one of them exceeds the limits of [Set.JudgeReader].
 func (s Set) Judge(p *profile.Profile, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
 }
@@ -26,19 +29,18 @@ func (s Set) Judge(p *profile.Profile, facts Facts) ([]Result, error) {
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
 // is several times faster than parsing the profile first.
 //
-// Whatever the input, it takes at most about 2 s and 64 MiB of memory. The limits are 8 MiB of
-// input, 3 million frames, 100 million frames times parts of the profile that budgets ask about,
+// Hostile input takes at most about 2 s and 80 MiB of memory. The limits are 8 MiB of input,
+// 3 million frames, 100 million frames times the parts of the profile that budgets ask about,
 // 300,000 functions near a limit or over it, and 32 MiB of function names times regular
-// expressions (of the usual sort, which take up to 0.1 us a byte; names that lack a text that an
-// expression needs hardly count). A large Go program needs a fraction of that. Beyond the limits
-// there is an error: profile a shorter time, or name functions and packages.
+// expressions. A large Go program needs a fraction of that. Beyond a limit JudgeReader returns an
+// error: profile a shorter time, or name functions and packages in the budgets.
 func (s Set) JudgeReader(r io.Reader, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
 }
 
 // judge judges the profile that a function decodes.
 func (s Set) judge(facts Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]Result, error) {
-	rules, err := s.Rules()
+	rules, err := s.rules(time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func (s Set) judge(facts Facts, read func(*decode.Decoder) (*decode.Table, error
 func (s Set) results(findings []judge.Finding) []Result {
 	results := make([]Result, len(s))
 	for i, b := range s {
-		results[i] = b.Result(findings[i])
+		results[i] = b.result(&findings[i], words.Reason)
 	}
 	return results
 }
@@ -78,33 +80,33 @@ func (f *Facts) judged() (judge.Facts, error) {
 		figures[judge.FigureOf(string(name))] = value
 	}
 	var baseline *decode.Table
-	if f.Baseline != nil {
+	if f.Baseline.Profile != nil {
 		var err error
-		if baseline, err = new(decode.Decoder).Profile(f.Baseline); err != nil {
+		if baseline, err = new(decode.Decoder).Profile(f.Baseline.Profile); err != nil {
 			return judge.Facts{}, fmt.Errorf("baseline: %w", err)
 		}
 	}
 	return judge.Facts{
 		Kind: string(f.Kind), MutexFraction: f.MutexFraction, Elapsed: f.Elapsed, Figures: figures, Work: f.Work,
-		Module: f.Module, Baseline: baseline, BaselineWork: f.BaselineWork,
+		Module: f.Module, Baseline: baseline, BaselineWork: f.Baseline.Work,
 	}, nil
 }
 
-// Facts are what is known about a window beyond its profile. Every field is optional. A
-// budget that needs a missing one is inconclusive, and its Reason says so.
+// Facts describe a window beyond its profile. Every field is optional. A budget that needs a
+// missing one is inconclusive, and its Reason says so, so that nothing passes because a fact is unknown.
 type Facts struct {
 	// Kind is the kind of the profile. By default it is derived from the profile. Mutex and
-	// block profiles look the same, so without a Kind budgets of both kinds are judged by such
-	// a profile.
+	// block profiles look the same: without a Kind, such a profile is judged by the budgets of
+	// both kinds.
 	Kind Kind
 
 	// MutexFraction is the argument of runtime.SetMutexProfileFraction when the profile was
-	// taken: one contention in so many was observed, and counts as so many. By default it is
-	// the greatest common divisor of the profile's counts, or 1 if there are less than four
+	// taken. With 10, one contention in ten was observed, and counts as ten. By default it is
+	// the greatest common divisor of the profile's counts, or 1 if there are fewer than four
 	// stacks.
 	MutexFraction int
 
-	// Elapsed is how long the window was, if the profile does not say so itself.
+	// Elapsed is the length of the window, if the profile itself has none.
 	Elapsed time.Duration
 
 	// Figures are figures of the process. If one is negative, infinite or NaN, budgets and
@@ -112,27 +114,32 @@ type Facts struct {
 	Figures map[Figure]float64
 
 	// Work is the amount of work in the window by unit, for budgets "per" a unit:
-	// {"request": 1200}.
+	// {"request": 1200}. That of one value of a label is {`http_requests_total{endpoint="/"}`: 1200}.
 	Work map[string]float64
 
-	// Module is the path of the user's own module, for blame, and to tell a server's own work
-	// from that of the module. Without it, blame takes all functions outside the standard
-	// library for the user's, and only package main is taken for the module.
+	// Module is the path of the program's own module. Blame looks for functions in it, and it
+	// tells the module's work from a server's own. Without it, blame takes all functions outside
+	// the standard library for the program's own, and only package main counts as the module.
 	Module string
 
-	// Baseline is the profile that "grows" budgets compare with, and BaselineWork the amount
-	// of work in it.
-	Baseline     *profile.Profile
-	BaselineWork map[string]float64
+	// Baseline is what "grows" budgets compare with.
+	Baseline Baseline
 }
 
-// Rules returns the rules for package judge, or an error that lists all mistakes of the set.
-// It is for packages of profguard only.
-func (s Set) Rules() ([]judge.Rule, error) { return s.RulesAt(time.Now()) }
+// A Baseline is an earlier profile of the program, with which "grows" budgets compare.
+type Baseline struct {
+	Profile *profile.Profile // the profile to compare with
+	// Work is the amount of work that was done while the profile was taken, by unit:
+	// {"request": 1200}.
+	Work map[string]float64
+}
 
-// RulesAt is [Set.Rules] at another time: exceptions with a day may have ended. It is for packages of
-// profguard only.
-func (s Set) RulesAt(t time.Time) ([]judge.Rule, error) {
+// The other packages of this module ask package bridge.
+func init() { bridge.Connect(Set.rules, Budget.result) }
+
+// rules are the rules of the set at a time, or an error that lists all mistakes of the set. An
+// exception with a day has ended after it.
+func (s Set) rules(t time.Time) ([]judge.Rule, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -144,16 +151,25 @@ func (s Set) RulesAt(t time.Time) ([]judge.Rule, error) {
 	return rules, nil
 }
 
+// work is the unit of work that amounts are divided by: that of each value by itself, where each has a limit.
+func (b *Budget) work() string {
+	if b.Rule != RuleLimit {
+		return b.Per
+	}
+	return unit.WorkBy(b.Per, b.Label())
+}
+
 func (b *Budget) rule() judge.Rule {
 	r := judge.Rule{
 		Class:     classOf(b.Subject),
 		Subject:   b.Subject,
 		Packages:  b.Subject == "no package",
+		Label:     b.Label(),
 		Limit:     b.Limit.base(),
 		Dimension: b.dimension(),
 		Flat:      b.Flat,
 		Kind:      string(cmp.Or(b.Kind, KindCPU)),
-		Per:       b.Per,
+		Per:       b.work(),
 		In:        b.In,
 		Where:     b.Where,
 		When:      judge.Condition{Figure: string(b.When.Figure), Below: b.When.Below, Limit: b.When.Amount.base()},

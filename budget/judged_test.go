@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	. "github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -42,7 +43,7 @@ type watch struct {
 func first(facts []Facts) *Facts { return &append(facts, Facts{})[0] }
 
 func newWatch(set Set, every time.Duration) (*watch, error) {
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (w *watch) Table(ctx context.Context, t *decode.Table, at time.Duration) ([
 func (w *watch) said(findings []judge.Finding, err error) ([]watched, error) {
 	var results []watched
 	for i, f := range findings {
-		results = append(results, watched{w.set[i].Result(f), Verdict(f.Proven), f.Evidence})
+		results = append(results, watched{bridge.Result[Result](w.set[i], f), Verdict(f.Proven), f.Evidence})
 	}
 	return results, err
 }
@@ -82,7 +83,7 @@ type reused struct {
 }
 
 func newJudge(set Set) (*reused, error) {
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (j *reused) facts(list []Facts) (judge.Facts, error) {
 	if err != nil || f.Baseline == nil {
 		return f, err
 	}
-	base := first(list).Baseline
+	base := first(list).Baseline.Profile
 	if j.bases[base] == nil {
 		j.bases[base] = f.Baseline
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -41,15 +40,31 @@ var clauseWords = [parts][]string{
 // something by accident, such as internal/cpu or sha256.block.
 func isQuantity(word string) bool {
 	word = strings.ToLower(word)
-	if classOf(word) != judge.Pattern || slices.ContainsFunc(mistakenWords, func(m mistakenWord) bool {
+	return classOf(word) != judge.Pattern || slices.ContainsFunc(mistakenWords, func(m mistakenWord) bool {
 		return m.inSubject && m.meant != "no" && slices.Contains(strings.Fields(m.words), word)
-	}) {
-		return true
-	}
-	// One letter wrong and not two: "progress" and "processor" are packages.
-	return slices.ContainsFunc([]string{"process", "goroutines"}, func(figure string) bool {
-		return len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1
 	})
+}
+
+// Label returns the label of a budget about the values of a label: "tenant" for "no tenant above
+// 30%". It is "" for other budgets.
+func (b Budget) Label() string {
+	name, is := strings.CutPrefix(b.Subject, "no ")
+	if !is || subjectOf(b.Subject) != &ofLabel {
+		return ""
+	}
+	l := lexer{line: name}
+	t := l.next(modeWord)
+	if t.raw == name && (t.kind == tokenQuoted || t.kind == tokenWord && isLabelName(name)) {
+		return t.text
+	}
+	return ""
+}
+
+// isLabelName reports whether the name of a label needs no quotes after "no". A word that looks like one
+// of the language is a mistake more likely than a label.
+func isLabelName(name string) bool {
+	return unit.IsName(name) && !strings.Contains(name, ".") && !isKeyword(name) && !isQuantity(name) &&
+		!slices.Contains(kinds.Names(), name) && meaning(name, labelExpected) == ""
 }
 
 // meaning returns the word of the language that is meant by a wrong one, where something else was
@@ -67,11 +82,6 @@ func meaning(word, expected string) string {
 			return m.meant
 		}
 	}
-	known := slices.Concat(figures, []string{"no", "function", "package", "goroutine"}, rules, slices.Concat(clauseWords[:]...), kinds.Names())
-	// One wrong letter in three, at most two: "abov" is "above", and "cumulatve" is "cumulative".
-	if near := spelling.Nearest(written, min(len(word)/3, 2), known); near != word && near != "" && fits(near) {
-		return near
-	}
 	return ""
 }
 
@@ -84,32 +94,35 @@ type mistakenWord struct {
 
 // mistakenWords are the frequent mistakes; testdata/wrong.txt has a sentence for each.
 var mistakenWords = []mistakenWord{
-	{"no", true, "any every each all"},
+	{"no", true, "any every each all no"},
 	{"no function", true, "function functions func method methods"},
 	{"no package", true, "package packages"},
-	{"process", true, "cpu cpus core cores processes"},
-	{"heap", true, "memory mem ram heaps"},
-	{"gc", true, "garbage"},
-	{"goroutines", true, "goroutine"},
+	{"process", true, "cpu cpus core cores processes process proces proccess"}, //nolint:misspell // which these are
+	{"heap", true, "memory mem ram heap heaps"},
+	{"gc", true, "garbage gc"},
+	{"rss", true, "rss"},
+	{"goroutines", true, "goroutine goroutines gorutines gorountines"},
 	{"no goroutine", true, "leak leaks"},
 	{"", true, "alloc allocs allocation allocations mutex lock locks contention block blocking"}, // kinds of profile
 	{"", true, "thread threads latency p50 p90 p95 p99 request requests"},                        // in no profile
 
-	{"function", false, "func method methods"},
+	{"function", false, "functions func funcs method methods functoin funktion"}, // which no label is called
+	{"package", false, "packages pkg"},
 	{"above", false, "over > >= more exceeds"},
 	{"below", false, "under < <= = == max less most"},
 	{"absent", false, "never missing forbidden banned"},
 	{"steady", false, "stable constant"},
 	{"leaked", false, "leak leaks leaking"},
-	{"grows", false, "growing increases"},
+	{"grows", false, "grow growing increases"},
 	{"flat", false, "self own"},
 	{"cumulative", false, "cum total"},
 	{"per", false, "each every"},
+	{"cpu", false, "cpus"},
 	{"heap", false, "memory mem ram"},
 	{"allocs", false, "alloc allocation allocations"},
 	{"mutex", false, "lock locks contention"},
 	{"block", false, "blocking"},
-	{"goroutine", false, "goroutines"},
+	{"goroutine", false, "goroutines gorutine goroutin gouroutine routine routines"},
 	{"except", false, "exclude excluding without"},
 	{"in", false, "inside"},
 	{"where", false, "with"},

@@ -10,11 +10,12 @@ import (
 // no more than a screenful.
 const mostErrors = 20
 
-// Parse reads budgets, one a line; the package documentation is the language's reference.
+// Parse reads budgets, one a line. The package documentation is the reference of the language.
 //
-// Every wrong line is reported, twenty at most. [errors.As] finds the first as a
+// The error reports every wrong line, up to twenty. [errors.As] finds the first as a
 // [*SyntaxError]. The set is nil if and only if there is an error. A text without a budget is
-// an empty set, which a guard refuses; for a guard nil would mean the default budgets.
+// an empty set and not nil, because nil means the default budgets to a guard. A guard refuses an
+// empty set.
 func Parse(text string) (Set, error) {
 	set, first := Set{}, map[string]int{} // by name, the line that it is from
 	var errs []error
@@ -34,7 +35,7 @@ func Parse(text string) (Set, error) {
 				if p.b.Name == "" {
 					at = p.span(at, token{off: p.lex.last})
 				}
-				p.fail(at, "a name of its own for each budget", "")
+				p.fail(at, "a unique name for each budget", "")
 				p.err.Remedy = fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier)
 			}
 			first[name] = line
@@ -48,7 +49,7 @@ func Parse(text string) (Set, error) {
 			p.err.Remedy = plain(p.remedy())
 		}
 		if errs = append(errs, p.err); len(errs) == mostErrors {
-			errs = append(errs, fmt.Errorf("parse budget: what follows line %d was not read", line))
+			errs = append(errs, fmt.Errorf("parse budget: the text after line %d was not read", line))
 			break
 		}
 	}
@@ -58,7 +59,7 @@ func Parse(text string) (Set, error) {
 	return set, nil
 }
 
-// Must is [Parse] for declarations: it panics with the error of Parse.
+// Must is [Parse] for budgets that are written in the program. It panics if they are wrong.
 func Must(lines ...string) Set {
 	set, err := Parse(strings.Join(lines, "\n"))
 	if err != nil {

@@ -38,7 +38,9 @@ func example(name string, r Rule, clause part) string {
 		s = &subjects[0]
 	}
 	right := s.rules[max(slices.IndexFunc(s.rules, func(has rule) bool { return has.name == r }), 0)]
-	if b := (&Budget{Subject: s.name, Rule: right.name}); b.takes(clause) {
+	if b := (&Budget{Subject: s.name, Rule: right.name}); b.Label() != "" && clause == partExcept {
+		return right.example + " except internal"
+	} else if b.takes(clause) {
 		return right.example + clauseExamples[clause]
 	}
 	return right.example

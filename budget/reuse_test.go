@@ -99,9 +99,9 @@ func TestSameAnswers(t *testing.T) {
 	for i := range rounds(120) {
 		p := randomProfile(rng)
 		facts := Facts{
-			Baseline: bases[i/7%len(bases)],
-			Work:     map[string]float64{"request": float64(rng.IntN(1000))}, BaselineWork: map[string]float64{"request": 500},
-			Module: "example.com/app",
+			Baseline: Baseline{Profile: bases[i/7%len(bases)], Work: map[string]float64{"request": 500}},
+			Work:     map[string]float64{"request": float64(rng.IntN(1000))},
+			Module:   "example.com/app",
 		}
 		data := encode(t, p)
 		want := judged(t, set, p, facts)
@@ -178,7 +178,7 @@ func TestJudgeErrors(t *testing.T) {
 	if r, err := good.Judge(nil, Facts{}); r != nil || err == nil {
 		t.Errorf("no profile: %v, %v", r, err)
 	}
-	some, broken := folded.Must("cpu\na 1\n"), Facts{Baseline: &profile.Profile{Sample: []*profile.Sample{nil}}}
+	some, broken := folded.Must("cpu\na 1\n"), Facts{Baseline: Baseline{Profile: &profile.Profile{Sample: []*profile.Sample{nil}}}}
 	if r, err := good.Judge(some, broken); r != nil || err == nil || !strings.Contains(err.Error(), "baseline") {
 		t.Errorf("Judge with a broken baseline: %v, %v", r, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	. "github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -62,7 +63,7 @@ func playScenario(t *testing.T, name string) {
 			t.Fatal(err)
 		}
 	}
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +125,14 @@ func describe(r Result, f *judge.Finding) string {
 	}
 	for _, o := range r.Offenders {
 		fmt.Fprintf(&b, "\n  offender %s %.6g [%.6g, %.6g]", frame(o.Frame), o.Share, o.Low, o.High)
+		if o.Within.Function != "" {
+			fmt.Fprintf(&b, ", within %s %.6g", frame(o.Within), o.Within.Share)
+		}
 		if o.Blame.Function != "" {
 			fmt.Fprintf(&b, ", blame %s %.6g", frame(o.Blame), o.Blame.Share)
+		}
+		if o.Owner.Function != "" {
+			fmt.Fprintf(&b, ", owner %s %.6g", frame(o.Owner), o.Owner.Share)
 		}
 		b.WriteString(way("<", o.Callers) + way(">", o.Callees))
 	}

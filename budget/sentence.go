@@ -41,8 +41,11 @@ func (p *parser) subject() {
 		p.advance()
 		what := p.tok
 		p.b.Subject, p.places[partSubject] = "no "+what.raw, p.span(at, what)
-		if c := classOf(p.b.Subject); c != judge.Each && c != judge.Leak {
-			p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
+		if m := p.b.subjectMistake(); m.expected != "" {
+			p.fail(what, m.expected, m.advice)
+		}
+		if key := p.b.Label(); key != "" {
+			p.b.Subject = "no " + labelName(key)
 		}
 		p.advance()
 		return
@@ -71,7 +74,7 @@ func (p *parser) rule() {
 			p.check()
 		}
 		p.advance()
-		if p.b.Rule == RuleGrows || p.b.Rule == RuleSteady && (p.tok.raw == "below" || p.tok.raw == "above") {
+		if p.b.Rule == RuleGrows {
 			p.limit()
 		}
 	default:
@@ -81,7 +84,7 @@ func (p *parser) rule() {
 
 // limit reads "above" or "below", whichever the subject has, and the amount.
 func (p *parser) limit() {
-	at, word := p.tok, limitWord(p.b.Subject, p.b.Rule)
+	at, word := p.tok, limitWord(p.b.Subject)
 	if at.raw != word {
 		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "")
 		return

@@ -9,15 +9,15 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// A SyntaxError says which word of which line [Parse] could not accept, what it
-// expected there, and what to write instead.
+// A SyntaxError is a mistake in a sentence: the word that [Parse] could not read, the words that it
+// expected, and a remedy.
 type SyntaxError struct {
 	Line   int    // from 1
 	Column int    // of Word in Text, from 1, counted in characters
 	Text   string // the line
-	Word   string // what was found; "" is the end of the line
+	Word   string // the word that was found, "" at the end of the line
 
-	Expected string // what could have stood there
+	Expected string // the words that were possible there
 	Remedy   string // what to do, with the word that may be meant and a right sentence as an example
 }
 

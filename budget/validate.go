@@ -41,7 +41,7 @@ func (s Set) Validate() error {
 		}
 		name := s[i].identity()
 		if earlier, taken := first[name]; taken {
-			errs = append(errs, fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
+			errs = append(errs, fmt.Errorf("budget %q: expected a unique name for each budget, found this one at places %d and %d of the set: rename one, or remove it",
 				clipped(name), earlier+1, i+1))
 			continue
 		}
@@ -105,13 +105,19 @@ func (b *Budget) clauseMistakes() (list []mistake) {
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), string(b.Kind)) {
 		return append(list, mistake{partKind, kindExpected(), ""})
 	}
+	if b.Label() != "" && !b.values().HasLabels {
+		return append(list, mistake{partKind, labelKinds + ` after "of"`, "the runtime writes labels into profiles of these two kinds only"})
+	}
 	list = append(list, b.limitMistake(), b.workMistake(), b.When.mistake(), b.forMistake())
 	if b.In != "" {
 		list = append(list, patternMistake(b.In, partIn))
 	}
 	for _, text := range b.Except {
-		e := exceptionOf(text)
+		e := b.exceptionOf(text)
 		list = append(list, e.mistake())
+		if e.from != "" && b.Rule != RuleLimit {
+			list = append(list, mistake{partExcept, `patterns without "from", as growth counts a function from all its callers`, `leave out "from ` + e.from + `"`})
+		}
 		if e.pattern == "none" && len(b.Except) > 1 {
 			list = append(list, mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`})
 		}
@@ -120,14 +126,17 @@ func (b *Budget) clauseMistakes() (list []mistake) {
 }
 
 func (b *Budget) subjectMistake() mistake {
-	if classOf(b.Subject) != judge.Pattern {
+	switch {
+	case subjectOf(b.Subject) == &ofLabel && b.Label() == "":
+		return mistake{partSubject, labelExpected, labelAdvice}
+	case classOf(b.Subject) != judge.Pattern:
 		return mistake{}
 	}
 	switch {
 	case b.Subject == "":
 		return mistake{partSubject, subjectExpected, ""}
 	case isQuantity(b.Subject):
-		return mistake{partSubject, quantityExpected, `a kind of profile follows "of", as in "of allocs"; latency and threads are in none`}
+		return mistake{partSubject, quantityExpected, `a kind of profile follows "of", as in "of allocs"; no profile has latency or threads`}
 	}
 	return patternMistake(b.Subject, partSubject)
 }
@@ -145,9 +154,9 @@ func patternMistake(text string, part part) mistake {
 	case isKeyword(text):
 		m.advice = `"` + text + `" is a word of the language: something is missing in front of it; a name like that goes in double quotes`
 	case strings.HasSuffix(file, ".go") && text[0] != '/' && (place || !strings.Contains(text, "/")):
-		m.advice = "profiles are of functions, not of files and lines: write the function, as in main.(*Server).ServeHTTP"
+		m.advice = "patterns match functions, not files and lines: write the function, as in main.(*Server).ServeHTTP"
 	case !isWord(text):
-		m.advice = `a pattern is one word of characters that show: a name with blanks, commas or "#" goes in double quotes`
+		m.advice = `a pattern is one word of visible characters: a name with blanks, commas or "#" goes in double quotes`
 	case err != nil:
 		m.advice = errors.Unwrap(err).Error() // the message shows the pattern already
 	default:
@@ -170,7 +179,7 @@ func (b *Budget) ruleMistake() mistake {
 // limitMistake returns the mistake in a limit.
 func (b *Budget) limitMistake() mistake {
 	switch limited := b.Rule == RuleLimit || b.Rule == RuleGrows; {
-	case limited || b.Rule == RuleSteady && b.Limit != (Amount{}):
+	case limited:
 		return b.amountMistake(fits(b))
 	case b.Limit != (Amount{}):
 		return mistake{partLimit, `no amount after "` + string(b.Rule) + `"`, "leave it out"}
@@ -189,7 +198,7 @@ func (b *Budget) amountMistake(list []fit) mistake {
 		return mistake{partLimit, "a known unit", unitsAdvice()}
 	case !(base > 0) || math.IsInf(base, 1):
 		return mistake{partLimit, amountExpected, "say how much is too much"}
-	case i < 0 && dim == unit.Bytes && b.Kind == "" && b.takes(partKind):
+	case i < 0 && dim == unit.Bytes && b.Kind == "" && b.takes(partPer) && b.Label() == "":
 		return mistake{partLimit, fitsText(list), `of bytes, say which: "of heap", or "of allocs"`}
 	case i < 0:
 		return mistake{partLimit, fitsText(list), ""}
@@ -203,20 +212,20 @@ func (b *Budget) perMistake(f fit) mistake {
 	case f.per == perMust && b.Per == "":
 		text := fitsText([]fit{f})
 		if f.dim == unit.Time && b.Kind == "" {
-			text += ", which is CPU time and no latency"
+			text += ", which is CPU time, not latency"
 		}
 		return mistake{partLimit, text, `name the work, as in "per request"`}
 	case f.per == perNever && b.Per != "":
 		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
 	case f.dim == unit.Points && b.Per != "" && !b.comparesBuilds():
-		return mistake{partPer, `no "per" after points of anything but each function, without flat, in and where`, `leave "per" out`}
+		return mistake{partPer, `no "per" after points, except for each function or value without flat, in and where`, `leave "per" out`}
 	}
 	return mistake{}
 }
 
 // comparesBuilds reports whether the growth of each function may be compared per unit of work.
 func (b *Budget) comparesBuilds() bool {
-	return b.Subject == "no function" && !b.Flat && b.In == "" && len(b.Where) == 0 && !slices.Equal(b.Except, []string{"none"})
+	return (b.Subject == "no function" || b.Label() != "") && !b.Flat && b.In == "" && len(b.Where) == 0 && !slices.Equal(b.Except, []string{"none"})
 }
 
 // sizeMistake returns what is wrong with a number that nothing can have.
@@ -237,17 +246,26 @@ func (b *Budget) about() string {
 }
 
 func (b *Budget) workMistake() mistake {
-	work, ok := unit.ParseWork(b.Per)
-	if b.Per == "" || ok && isWord(b.Per) && !startsWithNumber(b.Per) && !isKeyword(work.Name) {
-		return mistake{}
+	text, by := unit.CutBy(b.Per)
+	work, ok := unit.ParseWork(text)
+	each := b.Label() != "" && b.Rule == RuleLimit
+	switch {
+	case b.Per == "":
+	case !ok || !isWord(text) || startsWithNumber(text) || isKeyword(work.Name):
+		return mistake{partPer, workExpected, workAdvice}
+	case by != "" && !each:
+		return mistake{partPer, `"by" only where each value of a label has a limit of its own`, `leave out "by ` + by + `"`}
+	case each && by == "" && !unit.IsName(b.Label()):
+		return mistake{partPer, byExpected, byAdvice}
+	case each && by == b.Label(): // as it is without
+		return mistake{partPer, `no "by" with the budget's own label`, `leave out "by ` + by + `"`}
 	}
-	return mistake{partPer, workExpected, workAdvice}
+	return mistake{}
 }
 
 // mistake returns the mistake in a condition. Its figures have the same units as they have as
 // subjects.
 func (c *Condition) mistake() mistake {
-	about := Budget{Subject: string(c.Figure), Rule: RuleSteady, Limit: c.Amount} // with this rule the limit is a plain figure
 	switch {
 	case *c == (Condition{}):
 		return mistake{}
@@ -256,7 +274,11 @@ func (c *Condition) mistake() mistake {
 	case c.Amount == (Amount{}):
 		return mistake{partWhen, amountExpected, "say how much is too much"}
 	}
-	m := about.limitMistake()
+	fits := subjectOf(string(c.Figure)).limit
+	if c.Figure == FigureProcess {
+		fits = []fit{{unit.Cores, perNever}}
+	}
+	m := (&Budget{Subject: "goroutines", Limit: c.Amount}).amountMistake(fits) // as of any figure
 	m.part = partWhen
 	return m
 }

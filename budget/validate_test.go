@@ -15,6 +15,7 @@ import (
 // that is valid without it.
 func TestValidate(t *testing.T) {
 	each := Budget{Subject: "no function", Limit: percent(20)}
+	tenant := Budget{Subject: "no tenant", Limit: percent(30)}
 	tls := Budget{Subject: "crypto/tls", Limit: percent(5)}
 	process := Budget{Subject: "process", Limit: Amount{1.5, "cores"}}
 	heap := Budget{Subject: "heap", Limit: Amount{64, "MiB"}}
@@ -43,12 +44,12 @@ func TestValidate(t *testing.T) {
 		{"subject that is no regular expression", tls, func(b *Budget) { b.Subject = "/(/" }, "missing closing )"},
 		{"subject that is not closed", tls, func(b *Budget) { b.Subject = "/a" }, "one word"},
 		{"subject cut by a semicolon", tls, func(b *Budget) { b.Subject = "a;b" }, "found ';'"},
-		{"subject with a space that does not show", tls, func(b *Budget) { b.Subject = "port\u200blist" }, "characters that show"},
-		{"exception with a soft hyphen", each, func(b *Budget) { b.Except = []string{"port\u00adlist"} }, "characters that show"},
-		{"no subject of that sort", each, func(b *Budget) { b.Subject = "no method" }, "one word"},
+		{"subject with a space that does not show", tls, func(b *Budget) { b.Subject = "port\u200blist" }, "visible characters"},
+		{"exception with a soft hyphen", each, func(b *Budget) { b.Except = []string{"port\u00adlist"} }, "visible characters"},
+		{"no subject of that sort", each, func(b *Budget) { b.Subject = "no method" }, `"function", "package"`},
 		{"rule", each, func(b *Budget) { b.Rule = "above" }, `a Rule is ""`},
 		{"rule of another subject", each, func(b *Budget) { b.Rule = "absent" }, "above or grows"},
-		{"process absent", process, func(b *Budget) { b.Rule = "absent" }, "below, grows or steady"},
+		{"process absent", process, func(b *Budget) { b.Rule = "absent" }, "below or grows"},
 		{"heap grows", heap, func(b *Budget) { b.Rule = "grows" }, `below or steady after "heap"`},
 		{"gc steady", Budget{Subject: "gc", Limit: percent(5)}, func(b *Budget) { b.Rule = "steady" }, `below after "gc"`},
 		{"pattern steady", tls, func(b *Budget) { b.Rule = "steady" }, "below, grows or absent"},
@@ -86,7 +87,7 @@ func TestValidate(t *testing.T) {
 		{"figure flat", heap, func(b *Budget) { b.Flat = true }, `found "flat"`},
 		{"figure of cpu", heap, func(b *Budget) { b.Kind = "cpu" }, `found "of cpu"`},
 		{"figure where", heap, func(b *Budget) { b.Where = map[string]string{"a": "b"} }, `found "where a=b"`},
-		{"steady of heap", Budget{Subject: "process", Rule: "steady"}, func(b *Budget) { b.Kind = "heap" }, `found "of heap"`},
+		{"steady of heap", Budget{Subject: "goroutines", Rule: "steady"}, func(b *Budget) { b.Kind = "heap" }, `found "of heap"`},
 		{"work", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "a b" }, "unit of work"},
 		{"work that is a keyword", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "for" }, "unit of work"},
 		{"kind", each, func(b *Budget) { b.Kind = "CPU" }, `a kind of profile after "of": cpu, `},
@@ -94,6 +95,14 @@ func TestValidate(t *testing.T) {
 		{"empty exception", each, func(b *Budget) { b.Except = []string{""} }, "leave out the empty one"},
 		{"none and more", each, func(b *Budget) { b.Except = []string{"none", "a"} }, `"except none" alone`},
 		{"exception that is a keyword", each, func(b *Budget) { b.Except = []string{"in"} }, "word of the language"},
+		{"exception that is no value", tenant, func(b *Budget) { b.Except = []string{"two words"} }, "double quotes"},
+		{"measure of values", tenant, func(b *Budget) { b.Flat = true }, "only clauses"},
+		{"work of a share of values", tenant, func(b *Budget) { b.Per = "request" }, `no "per" after 30%`},
+		{"by the label itself", tenant, func(b *Budget) { b.Limit, b.Per = Amount{5, "ms"}, "x by tenant" }, `leave out "by tenant"`},
+		{"by nothing that a counter has", tenant, func(b *Budget) { b.Limit, b.Per, b.Subject = Amount{5, "ms"}, "x", `no "two words"` }, "by handler"},
+		{"by of functions", each, func(b *Budget) { b.Limit, b.Per = Amount{5, "ms"}, "x by tenant" }, `leave out "by tenant"`},
+		{"name of a label", tenant, func(b *Budget) { b.Subject = "no http.route" }, "double quotes"},
+		{"kind without labels", tenant, func(b *Budget) { b.Kind = KindMutex }, "cpu or goroutine"},
 		{"except after a pattern", tls, func(b *Budget) { b.Except = []string{"a"} }, `found "except a"`},
 		{"in", tls, func(b *Budget) { b.In = "a, b" }, "one word"},
 		{"in none", tls, func(b *Budget) { b.In = "none" }, "word of the language"},
@@ -144,12 +153,12 @@ func TestValidateAll(t *testing.T) {
 	if err := set.Validate(); err != nil {
 		t.Errorf("a clean set is refused: %v", err)
 	}
-	set = append(set, Budget{Name: "a", Subject: "rss", Rule: "steady"}, set[0], Budget{Subject: "gc"})
+	set = append(set, Budget{Name: "a", Subject: "heap", Rule: "steady"}, set[0], Budget{Subject: "gc"})
 	err = set.Validate()
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`budget "a": expected a name of its own`, "places 2 and 3", "places 1 and 4", "above zero"} {
+	for _, want := range []string{`budget "a": expected a unique name`, "places 2 and 3", "places 1 and 4", "above zero"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)
 		}
@@ -160,7 +169,7 @@ func TestValidateAll(t *testing.T) {
 func TestValidateOneMistake(t *testing.T) {
 	for _, b := range []Budget{
 		{Subject: "heap", Limit: Amount{64, "MiB"}, Kind: "odd"},
-		{Subject: "process", Rule: "steady", Limit: Amount{2, "cores"}, Kind: "odd"},
+		{Subject: "goroutines", Rule: "steady", Kind: "odd"},
 	} {
 		if err := b.Validate(); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `found "of odd"`) {
 			t.Errorf("%s: want one mistake, \"of odd\": %v", b, err)
@@ -200,8 +209,8 @@ func TestUnitsOfKinds(t *testing.T) {
 	}
 	// Counted from the table in the package documentation, so that a unit that
 	// comes or goes is seen: code subjects 3 x (3+3+5+2+4+4 limits, 2+1+2+1
-	// growths), points per unit of work of each function, process 2+4+1 limits, 2 growths, 1 steady, figures 4 limits, 3 steady.
-	if want := 3*(21+6) + 1 + 7 + 2 + 1 + 4 + 3; accepted != want {
+	// growths), points per unit of work of each function, process 2+4+1 limits, 2 growths, figures 4 limits.
+	if want := 3*(21+6) + 1 + 7 + 2 + 4; accepted != want {
 		t.Errorf("%d combinations are accepted, want %d", accepted, want)
 	}
 }

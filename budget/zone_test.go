@@ -69,8 +69,8 @@ func TestPassIsWithinZone(t *testing.T) {
 			}
 			facts := Facts{
 				Kind: set[0].Kind, Elapsed: 10 * time.Second, Figures: map[Figure]float64{"gc": 0},
-				Baseline: window(n0, 0.1+0.1*rng.Float64()), BaselineWork: map[string]float64{"request": float64(n0)},
-				Work: map[string]float64{"request": float64(n) * (0.3 + 1.5*rng.Float64())},
+				Baseline: Baseline{Profile: window(n0, 0.1+0.1*rng.Float64()), Work: map[string]float64{"request": float64(n0)}},
+				Work:     map[string]float64{"request": float64(n) * (0.3 + 1.5*rng.Float64())},
 			}
 			r := judged(t, set, window(n, 0.3*rng.Float64()), facts)[0]
 			switch {

@@ -148,14 +148,11 @@ type Finding struct {
 }
 
 // Above reports whether the value is over the limit, whatever the verdict, because a window can
-// pass at up to 1.25 times the limit. "steady" has no limit: there, a window that passes is not
+// pass at up to 1.25 times the limit. "leaked" has no limit: there, a window that passes is not
 // above.
 func (f Finding) Above() bool {
 	return f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 }
-
-// others is the number of samples that were no hits, if the value is a share.
-func (f Finding) others() float64 { return float64(f.Samples) * max(1-f.Value, 0) }
 
 // A Run is a row of windows of one kind, up to the last.
 type Run struct {
@@ -192,8 +189,6 @@ func (r *Recovery) add(f Finding) {
 	r.sum += f.Value * float64(f.Samples)
 }
 
-func (r Recovery) others() float64 { return max(float64(r.Samples)-r.sum, 0) }
-
 // Mean is the value of all these windows together.
 func (r Recovery) Mean() float64 {
 	if r.Samples == 0 {
@@ -215,9 +210,6 @@ type Alert struct {
 	fails     Run           // inconclusive windows above the limit do not interrupt it
 	within    Run           // measured windows in a row that were within the limit
 	calm      Recovery      // the same windows
-	broken    float64       // windows that were not, since it fired and in the row before that
-	spanned   float64       // all that were measured, up to the last of these
-	others    float64       // the samples in those that were no hits
 	failed    time.Duration // the end of the last window that failed
 	measured  time.Duration // the end of the last window with something to judge; 0 for none
 	kept      time.Duration // when it was last proven that the budget is kept; 0 if that no longer counts
@@ -240,8 +232,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 			return a, why
 		}
 	case a.fires(f, r):
-		row := float64(max(a.fails.Windows, 1))
-		a.Recovery, a.kept, a.broken, a.spanned, a.others = Recovery{}, 0, row, row, row*f.others()
+		a.Recovery, a.kept = Recovery{}, 0
 		a.enter(Firing, f.End)
 		return a, Fired
 	case !stopped && fails:
@@ -292,8 +283,6 @@ func (a *Alert) count(f Finding, r Rule) {
 		a.kept = max(a.kept, f.Kept)
 	}
 	if f.Window == evidence.Fail || above {
-		a.broken, a.spanned = a.broken+1, a.spanned+float64(a.within.Windows)+1
-		a.others += a.calm.others() + f.others()
 		a.within, a.calm = Run{}, Recovery{}
 	} else if f.Measured {
 		a.within = a.within.add(f)
@@ -375,7 +364,9 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
 		return None
-	case a.isCalm(f, r):
+	case r.Share && !a.calm.hidden && a.within.lasts(max(r.Windows, leastWindows), r.Time, f.End) &&
+		evidence.Fixed(a.calm.sum, float64(a.calm.Samples), f.Limit).Verdict == evidence.Pass: // as one window
+		a.kept = f.End
 		return Proven
 	case r.Streams && a.shown && f.Measured && f.Proven == evidence.Inconclusive:
 		return Unproven
@@ -385,51 +376,6 @@ func (a *Alert) over(f Finding, r Rule) Event {
 		return Proven
 	}
 	return None
-}
-
-// isCalm reports whether the windows in a row that were within the limit prove that the excess is
-// over: they are too many in a row if as many are above it as before, and as one window they pass.
-// Of "absent" they only prove that it is not what it was.
-func (a *Alert) isCalm(f Finding, r Rule) bool {
-	if a.calm.hidden || !a.within.lasts(a.calmNeeded(), r.Time, f.End) {
-		return false
-	}
-	if r.Share && evidence.Fixed(a.calm.sum, float64(a.calm.Samples), f.Limit).Verdict == evidence.Pass {
-		a.kept = f.End
-		return true
-	}
-	return r.AtOnce
-}
-
-// calmNeeded is how many windows in a row are too many. In windows in which all else runs less, an
-// excess shows less often, so it takes more of them.
-func (a *Alert) calmNeeded() int {
-	needed := max(evidence.CalmWindows(a.broken, a.spanned), leastWindows)
-	if before, now := a.others/a.spanned, a.calm.others()/float64(a.calm.Windows); now > 0 && before > now {
-		needed *= before / now
-	}
-	return int(math.Ceil(min(needed, math.MaxInt32)))
-}
-
-// CalmLeft is about how many more windows within the limit end the alert, if they are like those
-// in a row that were. It is 0 if that is not known.
-func (a *Alert) CalmLeft(limit float64, r Rule) int {
-	needed, row := a.calmNeeded(), a.calm
-	if row.Samples == 0 || row.hidden || r.Counted {
-		return 0
-	}
-	windows := func(samples float64) int {
-		return int(math.Ceil(samples * float64(row.Windows) / float64(row.Samples)))
-	}
-	switch {
-	case r.Share:
-		needed = max(needed, windows(evidence.Needed(row.sum, float64(row.Samples), limit)))
-	case r.AtOnce: // or the share is proven to be small
-		needed = min(needed, windows(evidence.AbsentSamples))
-	default:
-		return 0
-	}
-	return max(needed-row.Windows, 1)
 }
 
 // Hurries reports whether further windows soon help to decide: whether it fires, or whether it is

@@ -222,24 +222,33 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Windows in a row within the limit end an alert, unless hits may be hidden in them. If less else
-// runs in them than before, it takes more of them.
+// As many windows in a row within the limit as it takes to fire end the alert of a share if they pass together, unless hits
+// may be hidden in them.
 func TestCalm(t *testing.T) {
 	rule := Lasting(every, window)
-	rule.AtOnce = true
-	needed := func(f Finding) (windows int) {
-		a, minute := Alert{}, 1.0
-		for ; minute < 10; minute++ {
-			a, _ = a.Next(at(minute, Finding{Window: fail, Value: 0.5, Samples: 100}), rule)
-		}
+	rule.Share = true
+	ended := func(r Rule, f Finding) (windows int) {
+		a := Alert{State: Firing}
 		for ; a.State == Firing && windows < 50; windows++ {
-			a, _ = a.Next(at(minute+float64(windows), f), rule)
+			a, _ = a.Next(at(float64(windows), f), r)
 		}
 		return windows
 	}
-	alike, less, hidden := needed(Finding{Samples: 50}), needed(Finding{Samples: 30}), needed(Finding{Samples: 50, Hidden: true})
-	if alike >= less || less >= 50 || hidden < 50 {
-		t.Errorf("%d windows, %d with less load, %d with hidden hits", alike, less, hidden)
+	amount := rule
+	amount.Share = false
+	for name, tt := range map[string]struct {
+		rule Rule
+		f    Finding
+		want int
+	}{
+		"pass together":         {rule, Finding{Value: 0.05, Limit: 0.2, Samples: 20}, mostWindows},
+		"do not":                {rule, Finding{Value: 0.19, Limit: 0.2, Samples: 2}, 50},
+		"hits may be cut off":   {rule, Finding{Value: 0.05, Limit: 0.2, Samples: 20, Hidden: true}, 50},
+		"an amount, not judged": {amount, Finding{Value: 0.05, Limit: 0.2, Samples: 20}, 50},
+	} {
+		if got := ended(tt.rule, tt.f); got != tt.want {
+			t.Errorf("%s: ends after %d windows, want %d", name, got, tt.want)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/pace"
 )
 
-// The tables of docs/alerts.md, which has the commands, need a month or more.
+// The tables of docs/design.md, which has the commands, need a month or more.
 var months = flag.Float64("months", 0.25, "months of one budget that each load is simulated for")
 
 // tables reports whether the tables are asked for, and not only what tests promise.

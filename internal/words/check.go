@@ -21,7 +21,7 @@ func checks(p *phrasing, reason judge.Reason) string {
 	case judge.NoEvents:
 		return "there was none"
 	case judge.AtOnce:
-		return p.reason(reason.Of) + " (of those that work started, the most at one time)"
+		return p.reason(reason.Of) + " (the most at one time among those that work started)"
 	case judge.Left:
 		return fmt.Sprintf("work left %s running, %v after it returned and its context was canceled", unit.Plural(f.Hits, "goroutine"), reason.Elapsed.Round(time.Second))
 	case judge.FewBatches:
@@ -29,46 +29,49 @@ func checks(p *phrasing, reason judge.Reason) string {
 	case judge.Unsteady:
 		return p.reason(reason.Of) + ", and calls are too unsteady to tell"
 	case judge.BesideOthers:
-		return p.reason(reason.Of) + ", with what other goroutines of the process use, which go on while work pauses: if they belong to tests in parallel, run this test by itself"
+		return p.reason(reason.Of) + ", including other goroutines of the process, which go on while work pauses: if they belong to parallel tests, run this test by itself"
 	case judge.StillRunning:
 		which, what := " of work", "let work wait for them"
 		if reason.Others {
-			which, what = " without this check's label", "if they work for it, let work wait for them; if they belong to a test in parallel, run this test by itself"
+			which, what = " without this check's label", "if they work for it, let work wait for them; if they belong to a parallel test, run this test by itself"
 		}
-		return fmt.Sprintf("after %d calls, %s%s that began with %s %s not ended, and what they do later is not measured: %s",
+		return fmt.Sprintf("after %d calls, %s%s that began with %s %s not ended, and their later work is not measured: %s",
 			reason.Calls, unit.Plural(reason.Number, "goroutine"), which, reason.Root, map[bool]string{true: "has", false: "have"}[reason.Number == 1], what)
 	case judge.NoUnit:
 		in := ""
 		if reason.Calls > 0 {
 			in = fmt.Sprintf(" in %d calls", reason.Calls)
 		}
-		return fmt.Sprintf("no %q was done%s: work must do some in each call, or the counter is wrong", p.Per, in)
+		return fmt.Sprintf("no %q was counted%s: work must do some in each call, or the counter is wrong", p.Per, in)
 	case judge.OutOfReach:
+		if _, unlabelled := reason.Of.(judge.NoLabel); unlabelled {
+			return p.reason(reason.Of) + " inside work"
+		}
 		return p.reason(reason.Of) + `; nothing was judged: correct the "in", "where" or "when", or leave it out`
 	case judge.LittleCPU:
-		return p.reason(reason.Of) + fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", reason.Cores)
+		return p.reason(reason.Of) + fmt.Sprintf(", in a process at %.2f cores, part of which is Check's own: let work compute more", reason.Cores)
 	case judge.SmallWork:
 		return fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", reason.Loop, reason.Samples, reason.Call)
 	case judge.Unsampled:
 		why := "something else holds the profiler's signal; look for another user of SIGPROF in the process"
 		if reason.Busy {
-			why = "that happens on a machine with far more to run than it has processors; if it happens on an idle one, look for another user of SIGPROF in the process"
+			why = "that happens on an overloaded machine; on an idle one, look for another user of SIGPROF in the process"
 		}
-		return fmt.Sprintf("%s came, where %[3]v of CPU should have about %.0[2]f: %[4]s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
+		return fmt.Sprintf("%s came, but %[3]v of CPU should give about %.0[2]f: %[4]s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
 	case judge.Asleep:
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
 			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
 			reason.Samples, reason.Elapsed.Round(100*time.Millisecond), reason.Calls, withoutLabel(reason.Others))
 	case judge.MoreGoroutines:
-		return fmt.Sprintf("%s. But %d goroutines without this check's label, which began with %s, have come with %d calls, and it is not known whether work leaves them "+
-			"(if they belong to a test in parallel, run this test by itself): let work call what they call (a server's handler), or start the server inside work",
+		return fmt.Sprintf("%s. But %d goroutines without this check's label, which began with %s, appeared during %d calls, and work may have left them "+
+			"(if they belong to a parallel test, run this test by itself): let work call their code directly (a server's handler), or start the server inside work",
 			p.reason(reason.Of), reason.Come, reason.Root, reason.Calls)
 	case judge.WithOthers:
 		return p.withOthers(reason)
 	case judge.LostLabel:
 		return fmt.Sprintf("work replaces this check's label: %s of %s do not have it, and %d do. "+
-			"Pass ctx to what sets labels, as to the request: http.NewRequestWithContext(ctx, ...)", unit.Plural(reason.Samples, "CPU sample"), reason.Function, reason.Kept)
+			"Pass ctx to the code that sets labels, as in http.NewRequestWithContext(ctx, ...)", unit.Plural(reason.Samples, "CPU sample"), reason.Function, reason.Kept)
 	case judge.Levels:
 		return p.levels(reason)
 	}
@@ -89,11 +92,11 @@ func (p *phrasing) withOthers(reason judge.WithOthers) string {
 	with, without := *p, *p
 	with.finding, without.finding = reason.With, reason.Without
 	if reason.Without.Verdict == evidence.Fail {
-		return fmt.Sprintf("%s; with %s, %s: if they work for this check, call what they call (a server's handler) in work, or start them there",
+		return fmt.Sprintf("%s; with %s, %s: if they work for this check, call their code directly in work (a server's handler), or start them there",
 			without.text(), withoutLabel(reason.Others), with.at())
 	}
-	said := fmt.Sprintf("%s, with %s. Check cannot tell whether these work for it. If they do, let work call what they call (a server's handler), "+
-		"or start them inside work, for many requests a call. If they belong to a test in parallel, run this test by itself", with.text(), withoutLabel(reason.Others))
+	said := fmt.Sprintf("%s, with %s. Check cannot tell whether these work for it. If they do, let work call their code directly (a server's handler), "+
+		"or start them inside work, for many requests a call. If they belong to a parallel test, run this test by itself", with.text(), withoutLabel(reason.Others))
 	if reason.Without.Verdict == evidence.Pass {
 		said += ". Without them it is: " + without.text()
 	}
@@ -107,10 +110,7 @@ func (p *phrasing) levels(reason judge.Levels) string {
 		return fmt.Sprintf("%d measurements, each after %d calls; %d are needed", f.Samples, calls, reason.Needed)
 	}
 	said := fmt.Sprintf("%s at %s, and after %d more calls at %s", p.who(), p.amount(reason.First), (f.Samples-1)*calls, p.value())
-	switch limit := p.Rule.Limit; {
-	case limit > 0 && reason.Least > limit:
-		return said + fmt.Sprintf(": never below %s, the limit is %s", p.amount(reason.Least), p.limit())
-	case f.Verdict == evidence.Fail:
+	if f.Verdict == evidence.Fail {
 		return said + fmt.Sprintf(": growth by %s with every %d calls", p.amount(reason.Rise), calls)
 	}
 	return said + ": no steady rise"

@@ -21,9 +21,8 @@ func Offenders(t Terms, list []judge.Offender, over int) (text string) {
 		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(&t), "\n     ")
 	}
 	if more := over - len(list); more > 0 && len(list) > 0 && t.Class == judge.Each {
-		what := "more " + strings.TrimPrefix(t.Subject, "no ") // function or package
-		text += "\n  " + unit.Plural(more, what) + " over the limit"
-		if len(list) < judge.MaxOffenders {
+		text += "\n  " + unit.Plural(more, "more "+t.Each()) + " over the limit"
+		if len(list) < judge.MaxOffenders && t.Label == "" {
 			text += ", calling those above or called by them"
 		}
 	}
@@ -37,7 +36,7 @@ func chains(offenders []judge.Offender) []chain {
 	for i := range offenders {
 		o := &offenders[i]
 		of := slices.IndexFunc(list, func(c chain) bool {
-			return slices.ContainsFunc(c[0].Callers, func(f judge.Frame) bool { return f.Function == o.Function })
+			return c[0].Within.Function == "" && slices.ContainsFunc(c[0].Callers, func(f judge.Frame) bool { return f.Function == o.Function })
 		})
 		if of >= 0 {
 			list[of] = append(list[of], o)
@@ -56,32 +55,44 @@ type chain []*judge.Offender
 func (c chain) lines(t *Terms) (lines []string) {
 	wide, dim := 0, t.offenderDimension()
 	for _, o := range c {
-		wide = max(wide, len(o.Function))
+		wide = max(wide, len(t.named(o.Function)))
 	}
 	for _, o := range c {
-		line := o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, t, dim)
+		name := t.named(o.Function)
+		line := name + strings.Repeat(" ", wide-len(name)) + "  " + share(&o.Frame, t, dim)
 		if o.High > o.Low {
 			line += " (" + unit.Range(o.Low, o.High, dim) + ")"
 		}
 		lines = append(lines, line+place(&o.Frame))
 	}
 	o := c[0]
-	called := func(how string, f *judge.Frame) {
-		lines = append(lines, "  called "+how+f.Function+" ("+strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64)+"% of it)"+place(f))
+	part := func(what string, f *judge.Frame) {
+		lines = append(lines, "  "+what+f.Function+" ("+strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64)+"% of it)"+place(f))
 	}
-	if f := caller(o); f != nil && f.Function != o.Blame.Function && !(o.Own && f == &o.Callers[0]) { // which the way in begins with
+	called := func(how string, f *judge.Frame) { part("called "+how, f) }
+	if t.Label != "" {
+		if o.Within.Function == "" {
+			return append(lines, "  no function accounts for most of it")
+		}
+		part("mostly in   ", &o.Within)
+		o = mostOf(o)
+	}
+	if f := caller(o); f != nil && f.Function != o.Blame.Function && f.Function != o.Owner.Function && !(o.InModule && f == &o.Callers[0]) { // which the way in begins with
 		called("by   ", f)
 	}
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
-		text := "  nothing in your module has most of it"
-		if o.Cut {
-			text = "  your call is not known: the stacks were cut off"
+		text := "  no function in your module accounts for most of it"
+		if o.StacksTruncated {
+			text = "  the call in your module is unknown: the stacks were cut off"
 		}
 		lines = append(lines, text)
 	default:
 		called("from ", &o.Blame)
+	}
+	if o.Owner.Function != "" {
+		lines = append(lines, "  nearly all of it in "+o.Owner.Function+place(&o.Owner))
 	}
 	if len(o.Callers) > 0 {
 		lines = append(lines, "  way in      "+links(o.Callers, " < ", o.Share, dim))
@@ -95,18 +106,61 @@ func (c chain) lines(t *Terms) (lines []string) {
 	return lines
 }
 
+// mostOf is the function that costs most of a value.
+func mostOf(o *judge.Offender) *judge.Offender {
+	most := *o
+	most.Frame, most.Within = o.Within, judge.Frame{}
+	return &most
+}
+
 // Offender is budget.Offender.String.
 func Offender(o *judge.Offender) string {
+	if o.Within.Function != "" {
+		return o.Function + ", mostly in " + Offender(mostOf(o))
+	}
 	text := located(&o.Frame, &o.Blame)
-	if f := caller(o); f != nil && (o.Blame.Function == "" || o.Blame.Function == o.Function) {
+	if f := caller(o); f != nil && f.Function != o.Owner.Function && (o.Blame.Function == "" || o.Blame.Function == o.Function) {
 		text += ", called by " + located(f, f)
 	}
+	text += Owned(&o.Owner)
 	for i := range o.Callees {
-		if callee := o.Callees[i].Function; names.PackageOf(callee) != names.PackageOf(o.Function) {
+		if callee := o.Callees[i].Function; unversioned(callee) != unversioned(o.Function) {
 			return text + ", goes to " + names.Short(callee)
 		}
 	}
 	return text
+}
+
+// unversioned is the path of a function's package without a major version at its end. names.Short leaves that
+// out, too, so encoding/json.Unmarshal would go to json.Unmarshal, which is that of encoding/json/v2.
+func unversioned(function string) string {
+	pkg := names.PackageOf(function)
+	if last := names.LastNames(pkg); last[1] != last[0] {
+		pkg = strings.TrimSuffix(pkg, "/"+last[0])
+	}
+	return pkg
+}
+
+// Owned says whose an offender is, behind a comma; "" if there is nothing to say.
+func Owned(owner *judge.Frame) string {
+	if owner.Function == "" {
+		return ""
+	}
+	text := ", nearly all of it in " + owner.Function
+	if place := owner.Place(); place != "" {
+		text += ", " + place
+	}
+	return text
+}
+
+// Exception is a pattern for an offender as it stands behind "except": from its owner, if it has one
+// and the rest of its share is at most rest. Others may call a decoder that one function calls too
+// often, and their faults are not accepted with it.
+func Exception(name string, share float64, owner *judge.Frame, rest float64) string {
+	if owner.Function == "" || share-owner.Share > rest {
+		return name
+	}
+	return name + " from " + pattern.Quote(owner.Function)
 }
 
 func located(f, blame *judge.Frame) string {
@@ -127,7 +181,7 @@ func caller(o *judge.Offender) *judge.Frame {
 	for i := range o.Callers {
 		f := &o.Callers[i]
 		if f.Share >= o.Share/2 && f.Function != o.Function &&
-			(o.Own && f.Own || charge.IsStandard(o.Function) && !charge.IsStandard(f.Function)) {
+			(o.InModule && f.InModule || charge.IsStandard(o.Function) && !charge.IsStandard(f.Function)) {
 			return f
 		}
 	}
@@ -192,14 +246,19 @@ func links(frames []judge.Frame, arrow string, from float64, dim unit.Dimension)
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go
 // itself, the last directory is enough.
 func place(f *judge.Frame) string {
+	if at := Place(f); at != "" {
+		return "  " + at
+	}
+	return ""
+}
+
+// Place is a frame's file and line, "" if they are not known.
+func Place(f *judge.Frame) string {
 	at := f.Place()
-	switch own := !strings.Contains(f.File, "/src/") || strings.Contains(f.File, "/home/"); {
-	case at == "":
-		return ""
-	case own && !strings.Contains(f.File, "/pkg/mod/"):
+	if own := !strings.Contains(f.File, "/src/") || strings.Contains(f.File, "/home/"); own && at != "" && !strings.Contains(f.File, "/pkg/mod/") {
 		at = f.File + ":" + strconv.Itoa(f.Line)
 	}
-	return "  " + strings.TrimSuffix(at, ":0")
+	return strings.TrimSuffix(at, ":0")
 }
 
 // offenderDimension is the dimension of the shares of offenders.

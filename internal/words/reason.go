@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -20,7 +20,7 @@ func nothing(p *phrasing, reason judge.Reason) string {
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
-		return "idle: judged only when " + p.when() + ", it is at " + unit.Format(reason.Value, p.Terms.When.Dimension())
+		return "idle: judged only when " + p.when() + ", now at " + unit.Format(reason.Value, p.Terms.When.Dimension())
 	case judge.ConditionUnknown:
 		return "cannot tell whether " + p.when() + ": " + cmp.Or(reason.Why, "the window does not say")
 	case judge.FigureUnknown:
@@ -30,9 +30,9 @@ func nothing(p *phrasing, reason judge.Reason) string {
 		return "the window does not say the process's " + reason.Name
 	case judge.NotLinked:
 		if p.Test == judge.Absent {
-			return "not linked: no function of the program matches " + p.Subject
+			return "not linked: no function of the program matches " + p.subject()
 		}
-		return "no function linked into the program matches " + p.Subject + ": check the spelling, or drop the budget"
+		return "no function linked into the program matches " + p.subject() + ": check the spelling, or drop the budget"
 	case judge.OtherKind:
 		return "needs a profile of kind " + reason.Wanted + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
@@ -41,20 +41,29 @@ func nothing(p *phrasing, reason judge.Reason) string {
 		return nameless(reason.Share, "profile")
 	case judge.NoPackages:
 		return unit.Format(reason.Share, unit.Share) + " of the samples have no Go function, so nothing is charged for them: name what to limit, or say \"except none\""
+	case judge.NoLabel:
+		return "no sample has the label " + p.Label + ": set it with " + Setter(p.Label)
+	case judge.TooManyValues:
+		return fmt.Sprintf("%s has more than %d values, too many to judge: use labels with at most a few hundred values, such as tenants, not request IDs", p.Label, charge.MostValues)
 	case judge.OutOfScope:
 		return "no sample within " + p.scope()
 	case judge.WorkUnknown:
+		if p.EachByWork() && reason.Why == "" {
+			return "no work is counted for any " + p.Label + ": the registry needs a counter " + strconv.Quote(p.Per)
+		}
 		return cmp.Or(reason.Why, "nobody counts "+strconv.Quote(p.Per)+": add it to Config.Work (Facts.Work)")
 	case judge.NoWork:
-		return "no " + p.Per + " was done in the window"
+		return "no " + p.Per + " was counted in the window"
+	case judge.OwnWorkUnknown:
+		return p.who() + " has no " + p.Per + ": it has no series of its own, or one that began during the window"
 	case judge.DurationUnknown:
 		return "the profile does not say how long it took"
 	case judge.NoRelease:
 		return reason.Why
 	case judge.NoBaseline:
-		return "there is nothing to compare with: give a Baseline, or a DumpDir, in which each build leaves what is normal for it"
+		return "there is nothing to compare with: set a Baseline, or a DumpDir, where each build leaves its reference"
 	case judge.OtherBaseline:
-		return fmt.Sprintf("the baseline is another kind of profile: %s with period %d, and this is %s with period %d",
+		return fmt.Sprintf("the baseline is another kind of profile: %s with period %d, not %s with period %d",
 			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)
 	case judge.BaselineEmpty:
 		if scope := p.scope(); scope != "" {
@@ -63,10 +72,20 @@ func nothing(p *phrasing, reason judge.Reason) string {
 		return "the baseline has no samples"
 	case judge.BaselineNoNames:
 		return nameless(reason.Share, "baseline")
+	case judge.BaselineNoLabel:
+		return "no sample of the baseline has the label " + p.Label
 	case judge.BaselineWorkUnknown:
 		return "the baseline does not say how many units of " + strconv.Quote(p.Per) + " it did"
 	}
 	return ""
+}
+
+// Setter is the call that sets a label.
+func Setter(label string) string {
+	if label == "endpoint" {
+		return "label.Handler(mux)"
+	}
+	return "label.Do(ctx, " + strconv.Quote(label) + ", value, f)"
 }
 
 // numbers says what the numbers of one judgement show.
@@ -78,11 +97,11 @@ func numbers(p *phrasing, reason judge.Reason) string {
 	case judge.Measured:
 		return p.surely()
 	case judge.Likely:
-		return p.at() + ", likely above " + p.amount(f.Low) + " (" + p.samples() + "); " + reason.Proven + " is surely above " + p.amount(reason.ProvenLow)
+		return p.at() + ", likely above " + p.bound(f.Low) + " (" + p.samples() + "); " + p.named(reason.Proven) + " is surely above " + p.amount(reason.ProvenLow)
 	case judge.UpTo:
-		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
+		return p.at() + ", or up to " + p.bound(f.High) + " (" + p.samples() + ")"
 	case judge.Unseen:
-		return p.at() + " by " + p.samples() + ", but the runtime says that goroutines have waited for locks for " + unit.Format(reason.Waited.Seconds(), unit.Time) + " or more"
+		return p.at() + " by " + p.samples() + ", but the runtime has counted waits for locks of " + unit.Format(reason.Waited.Seconds(), unit.Time) + " or more"
 	case judge.TooFew:
 		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.at()
 	case judge.TooClose:
@@ -90,7 +109,7 @@ func numbers(p *phrasing, reason judge.Reason) string {
 			return p.at() + " after " + p.samples() + ", too close to the limit of " + p.limit() + " to tell"
 		}
 		return p.at() + " after " + p.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + p.limit() +
-			" (to pass it has to be below " + round(reason.Zone, p.Dimension) + ")"
+			" (to pass, it has to be below " + round(reason.Zone, p.Dimension) + ")"
 	case judge.Occurs:
 		return p.occurs(reason)
 	case judge.Leaked:
@@ -99,8 +118,6 @@ func numbers(p *phrasing, reason judge.Reason) string {
 		return p.growth(reason)
 	case judge.Released:
 		return p.released(reason)
-	case judge.Composition:
-		return p.composition(reason)
 	case judge.InBlocks:
 		return p.inBlocks(reason)
 	case judge.AbsentInBlocks:
@@ -112,10 +129,8 @@ func numbers(p *phrasing, reason judge.Reason) string {
 // windows says what a guard finds out, which sees one window after the other.
 func windows(p *phrasing, reason judge.Reason) string {
 	switch reason := reason.(type) {
-	case judge.OverHours:
-		return "growth shows over hours: a running guard judges it"
-	case judge.Learning:
-		return p.learning(reason)
+	case judge.BetweenCalls:
+		return "only a test, which makes the calls, can judge \"steady\": give a guard a limit, as in \"goroutines below 5000\""
 	case judge.CountedOver:
 		return p.countedOver(reason)
 	case judge.MadeOf:
@@ -128,16 +143,16 @@ func windows(p *phrasing, reason judge.Reason) string {
 
 // nameless says of which part of a profile the functions are not known.
 func nameless(share float64, of string) string {
-	return unit.Format(share, unit.Share) + " of the samples of the " + of + " have no function names, so it is not known what is in them: " +
-		"take it from a program with its symbols, or with a profiler that finds them"
+	return unit.Format(share, unit.Share) + " of the samples of the " + of + " have no function names, so their functions are unknown: " +
+		"take the profile from a program with symbols, or with a profiler that finds them"
 }
 
 // surely is the sentence for a verdict by bounds.
 func (p *phrasing) surely() string {
 	if p.finding.Verdict == evidence.Fail {
-		return p.at() + ", surely above " + p.amount(p.finding.Low) + " (" + p.samples() + ")"
+		return p.at() + ", surely above " + p.bound(p.finding.Low) + " (" + p.samples() + ")"
 	}
-	return p.at() + ", surely below " + p.amount(p.finding.High) + " (" + p.samples() + ")"
+	return p.at() + ", surely below " + p.bound(p.finding.High) + " (" + p.samples() + ")"
 }
 
 // occurs is the sentence for "absent".
@@ -145,26 +160,15 @@ func (p *phrasing) occurs(reason judge.Occurs) string {
 	f, none := p.finding, "none of "+p.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
-		return p.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and must be absent"
+		return p.subject() + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and must be absent"
 	case f.Verdict == evidence.Pass && p.isCounted():
-		return p.Subject + " shows in " + none
+		return p.subject() + " shows in " + none
 	case f.Verdict == evidence.Pass:
 		return none + ", so its share is below " + p.amount(f.High)
 	case reason.Needed <= 0: // in what was cut off
 		return none + ", or up to " + p.amount(f.High)
 	}
 	return none + ", " + whole(reason.Needed) + " are needed to say that its share is below " + round(evidence.AbsentShare, unit.Share)
-}
-
-// learning is the sentence for "steady", window after window.
-func (p *phrasing) learning(reason judge.Learning) string {
-	switch {
-	case p.finding.Verdict == evidence.Fail:
-		return p.at() + ", growth beyond what the load explains"
-	case reason.Share < 1:
-		return "learning what is normal for 48 hours: " + unit.Format(reason.Share, unit.Share) + " of them are over"
-	}
-	return p.at() + ", no growth beyond what the load explains"
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
@@ -179,7 +183,7 @@ func (p *phrasing) inBlocks(reason judge.InBlocks) string {
 	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
 		return p.surely()
 	case passes && f.High < limit: // there were too few blocks to be certain
-		return p.at() + ", likely below " + p.amount(f.High) + "; " + caught
+		return p.at() + ", likely below " + p.bound(f.High) + "; " + caught
 	case passes:
 		return p.at() + ", too close to the limit to tell; " + caught
 	case f.Samples == 0:
@@ -201,28 +205,12 @@ func (p *phrasing) released(reason judge.Released) string {
 	case f == nil && p.Class == judge.Process:
 		return c.Headline()
 	case f == nil:
-		return "no function has a notable share; " + builds
+		return "no " + p.Each() + " has a notable share; " + builds
 	case p.finding.Verdict == evidence.Inconclusive:
-		return c.Sentence(f) + f.At() + "; " + cmp.Or(c.Machine, "more samples will tell") + "; " + builds
+		return c.Sentence(f) + f.At() + "; " + c.Remedy() + "; " + builds
 	default:
 		return c.Sentence(f) + "; " + builds
 	}
-}
-
-// composition is the sentence about shares that may have grown because other functions got cheaper.
-func (p *phrasing) composition(reason judge.Composition) string {
-	f, said := p.finding, p.who()+" has a share that grew by "+p.amount(reason.Share)
-	if reason.From != nil {
-		return said + ", which has only moved there, from " + strings.Join(reason.From, ", ") + " (" + p.samples() + ")"
-	}
-	said += ", which it also does if others got cheaper: "
-	switch {
-	case reason.Why != "":
-		return said + reason.Why
-	case f.Verdict == evidence.Pass:
-		return said + "per " + reason.Per + " it grew by " + p.amount(f.Value) + ", surely by less than " + p.amount(f.High) + " (" + p.samples() + ")"
-	}
-	return said + "per " + reason.Per + " it grew by " + p.amount(f.Value) + ", which may be " + p.amount(f.Low) + " to " + p.amount(f.High) + "; more samples would tell (" + p.samples() + ")"
 }
 
 // growth is the sentence about growth. For a new function it has no number.
@@ -279,14 +267,14 @@ func (p *phrasing) madeOf(reason judge.MadeOf) string {
 	none := len(p.finding.Offenders) == 0
 	switch {
 	case none && reason.Err != nil:
-		return "; what it is made of is not known: " + reason.Err.Error()
+		return "; the functions behind it are unknown: " + reason.Err.Error()
 	case none:
 		return ""
 	}
 	o := &p.finding.Offenders[0]
-	part := " is " + located(&o.Frame, &o.Blame)
+	part := " is " + located(&o.Frame, &o.Blame) + Owned(&o.Owner)
 	if reason.Err != nil {
-		part = " of an earlier window was " + located(&o.Frame, &o.Blame) + " (now there is none: " + reason.Err.Error() + ")"
+		part = " of an earlier window was " + located(&o.Frame, &o.Blame) + Owned(&o.Owner) + " (now there is none: " + reason.Err.Error() + ")"
 	}
 	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile" + part
 }

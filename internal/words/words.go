@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -41,15 +43,24 @@ func (p *phrasing) text() string {
 	if f.Cut > 0 {
 		text += "; the runtime has cut off the stacks of " + p.count(f.Cut)
 		if _, ok := f.Reason.(judge.Growth); ok {
-			text += ", those of the baseline included"
+			text += ", including those of the baseline"
 		}
-		text += ", and who called is not known"
+		text += ", so the callers are unknown"
 	}
 	if f.Unordered {
-		text += "; the profile has no addresses, so no router outside the standard library is known"
+		text += "; the profile has no addresses, so only routers of the standard library are recognized"
+	}
+	if f.Open > 0 && f.Values > 1 {
+		text += fmt.Sprintf("; %d of %d values are undecided on their own, with too little work (%s)", f.Open, f.Values, p.Per)
+		if f.Uncounted > 0 {
+			text += fmt.Sprintf(", %d of them without a series of their own", f.Uncounted)
+		}
+	}
+	if f.Without > 0 {
+		text += "; " + unit.Format(f.Without, unit.Share) + " of the samples have no " + p.Label
 	}
 	if f.Unmatched {
-		text += "; no function of this profile matches " + p.Subject
+		text += "; no function of this profile matches " + p.subject()
 	}
 	return text
 }
@@ -69,16 +80,51 @@ func (p *phrasing) who() string {
 	case judge.Process:
 		return "the process"
 	case judge.Each:
-		return cmp.Or(p.finding.Who, "the worst "+strings.TrimPrefix(p.Subject, "no "))
+		return cmp.Or(p.named(p.finding.Who), "the worst "+p.Each())
 	}
-	return p.Subject
+	return p.subject()
+}
+
+// named is one of those that the budget is about: a function or a package, or "tenant acme".
+func (t *Terms) named(who string) string {
+	if t.Label == "" || who == "" {
+		return who
+	}
+	if strings.ContainsAny(who, " ,;:") {
+		who = strconv.Quote(who)
+	}
+	return t.Label + " " + who
+}
+
+// Each is what the budget is about each of: function, package, or the name of a label.
+func (t *Terms) Each() string { return cmp.Or(t.Label, strings.TrimPrefix(t.Subject, "no ")) }
+
+// maxSubject is how much of a pattern a reason repeats, in bytes. The budget, which stands beside it, has all.
+const maxSubject = 60
+
+// subject is the pattern, of a long one the beginning.
+func (p *phrasing) subject() string {
+	if len(p.Subject) <= maxSubject {
+		return p.Subject
+	}
+	end := maxSubject
+	for !utf8.RuneStart(p.Subject[end]) {
+		end--
+	}
+	return p.Subject[:end] + "..."
 }
 
 func (p *phrasing) at() string { return p.who() + " at " + p.value() }
 
-func (p *phrasing) value() string { return unit.Format(p.finding.Value, p.Dimension) }
+// value is the measured one, with the digits that its bounds carry.
+func (p *phrasing) value() string {
+	return unit.Rounded(p.finding.Value, p.finding.Low, p.finding.High, p.Dimension)
+}
 
-// amount is a bound, beside the value.
+// bound is one of the value, with as many digits.
+func (p *phrasing) bound(v float64) string { return unit.Bound(v, p.finding.Value, p.Dimension) }
+
+// amount is another amount, beside the value.
 func (p *phrasing) amount(v float64) string { return unit.Short(v, p.Dimension) }
 
 // limit is the limit as the sentence has it, but in the unit of the measured value.
