@@ -11,12 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// disk is DumpDir, and the seam at which tests make any call fail. Names are
-// relative to it: "profguard-5f3a9c21", or "." for DumpDir itself.
+// disk is the guard's folder in DumpDir, and the seam at which tests make any call fail. Names are
+// relative to it: "profguard-5f3a9c21", or "." for the folder itself.
 type disk interface {
-	// open opens DumpDir and makes it if need be, also again after it was removed.
+	// open opens the folder and makes it if need be, also again after it was removed.
 	// If that fails, nothing has changed.
 	open() error
+	// there reports whether the path of the folder still leads to the one that is open.
+	there() bool
 	close() error
 	mkdir(name string) error
 	// create makes a new file, 0600, and fails if the name is taken by anything.
@@ -48,14 +50,15 @@ type file interface {
 // rootDisk is the real disk. Its os.Root stays the directory that was opened, also if another
 // one gets its path, until it is opened again.
 type rootDisk struct {
-	path string
-	root atomic.Pointer[os.Root] // atomic, so that readers do not wait while it is opened again
+	path  string                  // DumpDir
+	below []string                // the folders from there to the one that is opened
+	root  atomic.Pointer[os.Root] // atomic, so that readers do not wait while it is opened again
 }
 
-// newDisk returns the disk of a directory, which is not opened yet.
-func newDisk(dir string) (disk, error) {
+// newDisk returns the disk of a folder below DumpDir, which is not opened yet.
+func newDisk(dir string, below ...string) (disk, error) {
 	dir, err := filepath.Abs(dir) // the program may change its directory
-	return &rootDisk{path: dir}, err
+	return &rootDisk{path: dir, below: below}, err
 }
 
 func (d *rootDisk) open() error {
@@ -63,11 +66,24 @@ func (d *rootDisk) open() error {
 		return err
 	}
 	root, err := os.OpenRoot(d.path)
-	if err != nil {
-		return err
+	if err == nil && !d.leadsTo(root) {
+		err = fmt.Errorf("%w: %s is a link, and a program that can change it decides where dumps go; name the directory itself", ErrRefused, d.path)
 	}
-	if err := d.check(root); err != nil {
+	path := d.path
+	for _, name := range d.below {
+		if err != nil {
+			break
+		}
+		path = filepath.Join(path, name)
+		var folder *os.Root
+		folder, err = enter(root, name, path)
 		root.Close()
+		root = folder
+	}
+	if err != nil {
+		if root != nil {
+			root.Close()
+		}
 		return err
 	}
 	if old := d.root.Swap(root); old != nil {
@@ -76,30 +92,85 @@ func (d *rootDisk) open() error {
 	return nil
 }
 
-// check refuses a directory in which other users could plant or replace files.
-func (d *rootDisk) check(root *os.Root) error {
-	// The handle is asked, and not the path, which may have changed since.
-	info, err := root.Stat(".")
-	if err != nil {
-		return err
-	}
+// leadsTo reports whether the path of DumpDir is that of an open directory, and no link to it.
+func (d *rootDisk) leadsTo(root *os.Root) bool {
 	here, err := os.Lstat(d.path)
-	if err != nil {
-		return err
-	}
-	switch hasModes := runtime.GOOS != "windows" && runtime.GOOS != "plan9"; {
-	case !os.SameFile(info, here):
-		return fmt.Errorf("%w: %s is a link (%v), and a program that can change it decides where dumps go; name the directory itself", ErrRefused, d.path, here.Mode().Type())
-	case !isOwn(info):
-		return fmt.Errorf("%w: %s belongs to another user, who could plant or replace files; name a directory in it, which is made", ErrRefused, d.path)
-	case hasModes && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky != 0:
-		return fmt.Errorf("%w: %s is for all users, who could plant files; name a directory in it, which is made", ErrRefused, d.path)
-	case hasModes && info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%w: %s has mode %04o, so others could plant or replace files; run: chmod go-w %s",
-			ErrRefused, d.path, info.Mode().Perm(), d.path)
-	}
-	return nil
+	return err == nil && isSame(root, here)
 }
+
+func isSame(root *os.Root, info fs.FileInfo) bool {
+	is, err := root.Stat(".") // the handle is asked, and not the path, which may have changed since
+	return err == nil && os.SameFile(is, info)
+}
+
+func (d *rootDisk) there() bool {
+	if _, err := d.root.Load().Stat("."); errors.Is(err, fs.ErrClosed) {
+		return true // nothing is opened again after close
+	}
+	// Nothing is opened on the way: a FIFO in place of DumpDir would block.
+	path, here := d.path, fs.FileInfo(nil)
+	for _, name := range append([]string{"."}, d.below...) {
+		path = filepath.Join(path, name)
+		var err error
+		if here, err = os.Lstat(path); err != nil || !here.IsDir() {
+			return false
+		}
+	}
+	return isSame(d.root.Load(), here)
+}
+
+// enter opens a folder of a directory that may belong to others, and makes it if need be. A folder in
+// which others could plant or replace files is refused.
+func enter(parent *os.Root, name, path string) (*os.Root, error) {
+	switch err := parent.Mkdir(name, 0o700); {
+	case err == nil:
+		_ = syncRoot(parent, ".") // the directory may be one that this user cannot sync
+	case !errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("make the folder %s: %w", path, err)
+	}
+	// OpenRoot follows a link within the parent, so both have to be the same.
+	here, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !here.IsDir() {
+		return nil, fmt.Errorf("%w: %s is no folder (%v): remove it", ErrRefused, path, here.Mode())
+	}
+	if !isOwn(here) {
+		return nil, fmt.Errorf("%w: %s belongs to another user, who could plant or replace files: remove it, or give each user a DumpDir of its own", ErrRefused, path)
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := secure(root, here, path); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// secure refuses a folder in which other users could plant or replace files.
+func secure(root *os.Root, here fs.FileInfo, path string) error {
+	if !isSame(root, here) {
+		return fmt.Errorf("%w: %s was replaced while it was opened", ErrRefused, path)
+	}
+	if !hasModes {
+		return nil
+	}
+	if perm := here.Mode().Perm(); perm&0o022 == 0o020 {
+		// Kubernetes gives whatever is on a volume to the group of the pod's fsGroup, at each start.
+		_ = root.Chmod(".", perm&^0o022) // where it has no effect, the next look says so
+	}
+	is, err := root.Stat(".")
+	if err == nil && is.Mode().Perm()&0o022 != 0 {
+		err = fmt.Errorf("%w: %s has mode %04o, so others could plant or replace files; run: chmod go-w %s", ErrRefused, path, is.Mode().Perm(), path)
+	}
+	return err
+}
+
+// hasModes: elsewhere access lists decide who may write, and Go does not read them.
+const hasModes = runtime.GOOS != "windows" && runtime.GOOS != "plan9"
 
 func (d *rootDisk) close() error {
 	if root := d.root.Load(); root != nil {
@@ -151,8 +222,10 @@ func (d *rootDisk) list(name string) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-func (d *rootDisk) sync(name string) error {
-	dir, err := d.root.Load().Open(name)
+func (d *rootDisk) sync(name string) error { return syncRoot(d.root.Load(), name) }
+
+func syncRoot(root *os.Root, name string) error {
+	dir, err := root.Open(name)
 	if err != nil {
 		return err
 	}
@@ -166,4 +239,18 @@ func (d *rootDisk) space() (free, total uint64, err error) {
 	}
 	defer dir.Close()
 	return space(dir)
+}
+
+// hasRoom is an error unless a part of the disk stays free beside so many bytes.
+func hasRoom(d disk, bytes int64, part float64) error {
+	free, total, err := d.space()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported), err == nil && total == 0: // some file systems have no size
+		return nil
+	case err != nil:
+		return fmt.Errorf("ask for free space: %w", err)
+	case float64(free)-float64(bytes) < part*float64(total):
+		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% must stay free", ErrNoSpace, free, total, 100*part)
+	}
+	return nil
 }

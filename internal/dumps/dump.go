@@ -6,7 +6,7 @@
 // trace) and a sidecar in JSON, which says which budget failed and by how much. The
 // names of its files begin with the [ID] of the dump:
 //
-//	DumpDir/profguard-5f3a9c21/profguard-20261121T091500.123Z-checkout-tls-5f3a9c21-7b2d9e0f-first.cpu.pb.gz
+//	DumpDir/profguard/profguard-5f3a9c21/profguard-20261121T091500.123Z-checkout-tls-5f3a9c21-7b2d9e0f-first.cpu.pb.gz
 //
 // These are the time in UTC, so that names sort by age; the budget; the instance,
 // which is one open [Store]; a random number; and a mark, if the dump is the first
@@ -14,7 +14,11 @@
 //
 // # One folder per process
 //
-// DumpDir belongs to the own user, nobody else may write to it, and it is not a link.
+// DumpDir may belong to anybody, as a volume of Kubernetes does. The folder profguard in it belongs to the
+// own user, nobody else may write to it, and it is no link: what is not so is refused. All that is read
+// and written goes through a handle of that folder, so that nobody can turn it elsewhere by a link. Who
+// may remove or replace the folder costs the dumps in it; the next dump makes it again.
+//
 // Each Store makes a folder of its own in it and writes only there. It holds the lock of that
 // folder until the process ends, however it ends: who can take the lock knows that the owner is
 // gone. Where folders cannot be locked, an owner that has written nothing for an hour counts as
@@ -98,21 +102,18 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
-// reasons are words for errors. If two fit, the first counts.
+// reasons are words for errors. If two fit, the first counts. docs/reference.md has the comments.
 var reasons = []struct {
 	word string
 	errs []error
 }{
-	{"limit", []error{ErrLimit}},
-	{"no_space", append(noSpace, ErrNoSpace)},
-	{"refused", []error{ErrRefused}},
-	{"permission", append(readOnly, fs.ErrPermission)},
-	{"dropped", []error{ErrDropped}},
-	{"other", nil},
+	{"limit", []error{ErrLimit}},                       // the dump alone is larger than DumpLimits.Bytes
+	{"no_space", append(noSpace, ErrNoSpace)},          // less than a tenth of the disk would be left
+	{"refused", []error{ErrRefused}},                   // the folder profguard in DumpDir is a link, belongs to another user, or others may write to it
+	{"permission", append(readOnly, fs.ErrPermission)}, // the process may not write there, or the disk is read-only
+	{"dropped", []error{ErrDropped}},                   // the disk is too slow
+	{"other", nil},                                     // any other error
 }
-
-// IsNoSpace reports whether an error says that the disk is full.
-func IsNoSpace(err error) bool { return Reason(err) == "no_space" }
 
 // Reasons are the words of [Reason].
 func Reasons() (words []string) {

@@ -22,7 +22,6 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 		"one long text":     {long, true},
 		"too large":         {strings.Repeat(" ", 1<<20) + long, false},
 		"too large to read": {long + strings.Repeat(" ", 10<<10), false},
-		"longer escaped":    {strings.Replace(long, "xxx", "<<<", 10<<10), false},
 		"deep":              {strings.Repeat("[", 60<<10), false},
 		"of another type":   {`{"files": 7}`, true},
 		"another's id":      {`{"id": "../../etc", "budget": "b", "end": "1970-01-01T00:00:00Z"}`, true},
@@ -30,7 +29,7 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newDir(t)
-			folder := filepath.Join(dir, folderName("00000001"))
+			folder := filepath.Join(inside(dir), folderName("00000001"))
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +68,7 @@ func TestListBesideAnUnreadableFolder(t *testing.T) {
 	other := folderName("00000001")
 	s, _ := openTest(t, dir, testKeep, func(d disk) disk { return unreadable{d, other} })
 	id := mustSave(t, s, testDump("b"))
-	if err := os.Mkdir(filepath.Join(dir, other), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(inside(dir), other), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	list, total, err := s.List(10)

@@ -36,7 +36,10 @@ func TestMain(m *testing.M) {
 var testKeep = Keep{Free: 1e-12}
 
 // home is the folder of a store.
-func home(dir string, s *Store) string { return filepath.Join(dir, folderName(s.instance)) }
+func home(dir string, s *Store) string { return filepath.Join(inside(dir), folderName(s.instance)) }
+
+// inside is the folder of all stores.
+func inside(dir string) string { return filepath.Join(dir, FolderName) }
 
 var start = time.Date(2026, 11, 21, 9, 15, 0, 123e6, time.UTC)
 
@@ -89,7 +92,7 @@ func openRunning(t *testing.T, dir string, keep Keep, wrap func(disk) disk, repo
 
 // openReporting has all the seams.
 func openReporting(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk, report func(Outcome)) (*Store, error) {
-	d, err := newDisk(dir)
+	d, err := newDisk(dir, FolderName)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +199,7 @@ type census struct {
 func inspect(dir string) (census, error) {
 	var c census
 	var errs []error
-	folders, err := os.ReadDir(dir)
+	folders, err := os.ReadDir(inside(dir))
 	if err != nil {
 		return c, err
 	}
@@ -205,11 +208,11 @@ func inspect(dir string) (census, error) {
 			continue
 		}
 		c.folders = append(c.folders, folder.Name())
-		files, err := os.ReadDir(filepath.Join(dir, folder.Name()))
+		files, err := os.ReadDir(filepath.Join(inside(dir), folder.Name()))
 		errs = append(errs, err)
 		for _, file := range files {
 			n, suffix, ok := parseFile(file.Name())
-			path := filepath.Join(dir, folder.Name(), file.Name())
+			path := filepath.Join(inside(dir), folder.Name(), file.Name())
 			if !ok {
 				continue
 			}

@@ -99,14 +99,14 @@ func TestDirectoryRemoved(t *testing.T) {
 	if err := os.Symlink(elsewhere, dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Save(testDump("b")); Reason(err) != "refused" || !strings.Contains(err.Error(), "was removed while in use, and cannot be made again: refused as unsafe: "+dir+" is a link") {
+	if _, err := s.Save(testDump("b")); Reason(err) != "refused" || !strings.Contains(err.Error(), "was removed or replaced while in use, and cannot be made again: refused as unsafe: "+dir+" is a link") {
 		t.Errorf("save: %v, reason %q", err, Reason(err))
 	}
 	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
 		t.Errorf("in the link's directory: %v, %v", list, err)
 	}
-	// Nor is a directory used that others may write to.
-	if err := errors.Join(os.Remove(dir), os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)); err != nil {
+	// Nor is a folder used that others may write to.
+	if err := errors.Join(os.Remove(dir), os.MkdirAll(inside(dir), 0o700), os.Chmod(inside(dir), 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Save(testDump("b")); Reason(err) != "refused" || !strings.Contains(err.Error(), "chmod go-w") {

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// FolderName is the guard's folder in DumpDir, of all processes of a user. It belongs to that user, and
+// nobody else may write to it, whoever has DumpDir.
+const FolderName = "profguard"
+
 // ID identifies a dump. The names of its files begin with it. IDs sort by time.
 type ID string
 
@@ -56,7 +60,7 @@ func NewID(at time.Time, budget, mark string) ID {
 	return newName(at, budget, randomHex(), randomHex(), mark).id
 }
 
-// file is the name of one of the dump's files, and path its path in DumpDir.
+// file is the name of one of the dump's files, and path its path in the guard's folder.
 func (n name) file(suffix string) string { return string(n.id) + "." + suffix }
 func (n name) path(suffix string) string { return folderName(n.instance) + "/" + n.file(suffix) }
 
@@ -82,13 +86,13 @@ func slug(budget string) string {
 	return cmp.Or(strings.TrimRight(s[:min(len(s), maxSlug)], "-"), "budget")
 }
 
-// Folder is the folder in DumpDir that holds the files of the dump.
+// Folder is the path in DumpDir of the folder that holds the files of the dump.
 func (id ID) Folder() string {
 	n, _, ok := parseFile(string(id) + "." + sidecarSuffix)
 	if !ok {
 		return ""
 	}
-	return folderName(n.instance)
+	return FolderName + "/" + folderName(n.instance)
 }
 
 func folderName(instance string) string { return prefix + instance }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 )
 
-// referencesName is the folder of references in DumpDir.
+// referencesName is the folder of references in the guard's folder.
 const referencesName = "references"
 
 // maxReference is the most that is read of a reference: what a decoder takes.
@@ -22,7 +21,7 @@ const maxReference = 8 << 20
 // staleTemp is the age from which an unfinished file is of a process that is gone: one takes milliseconds.
 const staleTemp = time.Hour
 
-// References is the folder of DumpDir in which each build of a program leaves what is normal for it. All
+// References is the folder in DumpDir/profguard in which each build of a program leaves what is normal for it. All
 // processes write there, each file whole: the last one to write a file wins. It is not safe for
 // concurrent use.
 type References struct {
@@ -40,7 +39,7 @@ type ReferenceFile struct {
 
 // OpenReferences returns the folder in a DumpDir. It makes no file or folder until the first write.
 func OpenReferences(dir string) (*References, error) {
-	d, err := newDisk(filepath.Join(dir, referencesName))
+	d, err := newDisk(dir, FolderName, referencesName)
 	if err != nil {
 		return nil, fmt.Errorf("open references in %q: %w", dir, err)
 	}
@@ -78,16 +77,13 @@ func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 		}
 		files = append(files, ReferenceFile{name, info.ModTime(), info.Size()})
 	}
-	past := func(f *ReferenceFile) int {
-		if f.Time.After(now.Add(time.Minute)) {
-			return 0
-		}
-		return 1
-	}
-	// sort.Slice has its code once: an instance of slices.SortFunc makes a program 12 KB larger.
+	future := func(f *ReferenceFile) bool { return f.Time.After(now.Add(time.Minute)) }
 	sort.Slice(files, func(i, j int) bool {
 		a, b := &files[i], &files[j]
-		return cmp.Or(cmp.Compare(past(b), past(a)), b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) < 0
+		if future(a) != future(b) {
+			return future(b)
+		}
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) < 0
 	})
 	return files, nil
 }
@@ -128,13 +124,8 @@ func (r *References) write(name string, b []byte) error {
 	if err := r.disk.open(); err != nil {
 		return err
 	}
-	free, total, err := r.disk.space()
-	switch {
-	case errors.Is(err, errors.ErrUnsupported), err == nil && total == 0: // some file systems have no size
-	case err != nil:
-		return fmt.Errorf("ask for free space: %w", err)
-	case float64(free)-float64(len(b)) < Keep{}.withDefaults().Free*float64(total):
-		return fmt.Errorf("%w: %d of %d bytes are free", ErrNoSpace, free, total)
+	if err := hasRoom(r.disk, int64(len(b)), Keep{}.withDefaults().Free); err != nil {
+		return err
 	}
 	temp := name + "." + r.random() + tempExt
 	f, err := r.disk.create(temp)
@@ -144,9 +135,6 @@ func (r *References) write(name string, b []byte) error {
 	if err = fill(f, b); err == nil {
 		err = r.disk.rename(temp, name)
 	}
-	if _, there := r.disk.lstat(name); errors.Is(err, fs.ErrNotExist) && there == nil {
-		return nil // another process has adopted it
-	}
 	if err != nil {
 		r.disk.remove(temp)
 		return err
@@ -154,66 +142,11 @@ func (r *References) write(name string, b []byte) error {
 	return r.disk.sync(".")
 }
 
-// Adopt gives the files that writers have filled, and not renamed before they ended, the name that
-// they were for, unless a newer one has it. valid says whether a file is whole: one of a writer that
-// still runs is not, and stays, or is, and its writer finds it renamed.
-func (r *References) Adopt(prefix string, valid func(name string, b []byte) bool) error {
-	if err := r.disk.open(); err != nil {
-		return fmt.Errorf("adopt references: %w", err)
-	}
-	names, err := r.disk.list(".")
-	if err != nil {
-		return fmt.Errorf("adopt references: %w", err)
-	}
-	var errs []error
-	for _, temp := range names {
-		name, is := unfinished(temp)
-		if !is || !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		if err := r.adopt(temp, name, valid); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process was faster
-			errs = append(errs, fmt.Errorf("adopt reference %s: %w", temp, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (r *References) adopt(temp, name string, valid func(name string, b []byte) bool) error {
-	info, err := r.disk.lstat(temp)
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	has, err := r.disk.lstat(name)
-	if err == nil && !info.ModTime().After(has.ModTime()) {
-		return nil // tidy removes it
-	}
-	b, err := r.Read(temp)
-	switch {
-	case err != nil:
-		return err
-	case !valid(name, b):
-		return nil // so does it here, when no writer can be at it any more
-	}
-	// The time stays: List goes by it. The writer may have ended before the file was on the disk.
-	f, err := r.disk.read(temp)
-	if err != nil {
-		return err
-	}
-	_ = f.Sync() // not everywhere is that for files opened to read; the next reader checks what it reads
-	if err := errors.Join(f.Close(), r.disk.rename(temp, name)); err != nil {
-		return err
-	}
-	return r.disk.sync(".")
-}
-
-// unfinished reports whether a name is that of an unfinished file, and returns the one that it is for.
-func unfinished(temp string) (name string, is bool) {
-	body, is := strings.CutSuffix(temp, tempExt)
+// isUnfinished reports whether a name is that of a file that is being written, or was when its writer ended.
+func isUnfinished(name string) bool {
+	body, is := strings.CutSuffix(name, tempExt)
 	at := strings.LastIndexByte(body, '.')
-	if !is || at < 0 || !IsReferenceName(body[:at]) {
-		return "", false
-	}
-	return body[:at], true
+	return is && at >= 0 && IsReferenceName(body[:at])
 }
 
 // tidy removes what is too much. Other files of the folder stay.
@@ -231,10 +164,7 @@ func (r *References) tidy(own, prefix string, keep int) error {
 	}
 	names, err := r.disk.list(".")
 	for _, name := range names {
-		if _, is := unfinished(name); !is {
-			continue
-		}
-		if info, err := r.disk.lstat(name); err == nil && info.Mode().IsRegular() && r.now().Sub(info.ModTime()) > staleTemp {
+		if info, err := r.disk.lstat(name); isUnfinished(name) && err == nil && info.Mode().IsRegular() && r.now().Sub(info.ModTime()) > staleTemp {
 			r.disk.remove(name)
 		}
 	}

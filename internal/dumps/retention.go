@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -75,38 +76,64 @@ func (s *Store) folder(instance string) ([]*entry, error) {
 	return slices.Collect(maps.Values(found)), err
 }
 
-// mine reports whether this process may delete the entries of an instance: its own, and
-// those of processes that are gone.
-func (s *Store) mine(instance string) bool {
+// mine reports whether this process may delete the dumps of an instance: its own, and those of processes
+// that are gone. In doubt one is not: to keep dumps too long is better than to delete those of a running
+// process.
+func (s *Store) mine(instance string) bool { return s.owns(instance, false) }
+
+// owns does the work of mine. keep takes the folder of a process that is gone over until the store is
+// closed, so that no other process sends its dumps.
+func (s *Store) owns(instance string, keep bool) bool {
 	if instance == s.instance {
 		return true
 	}
-	if s.hasTaken(instance) {
-		if s.disk.remove(folderName(instance)) == nil { // it is empty
-			s.giveBack(instance)
+	folder := folderName(instance)
+	if !s.hasTaken(instance) {
+		lock, err := s.disk.lock(folder)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			if info, err := s.disk.lstat(folder); err != nil || s.now().Sub(info.ModTime()) <= idleAge {
+				return false
+			}
+		case err != nil:
+			return false
+		case !keep:
+			defer lock.Close()
+		case !s.take(instance, lock):
+			lock.Close()
+			return false
 		}
-		return true
 	}
-	ended := s.ended(instance)
-	if ended {
-		s.disk.remove(folderName(instance)) // if it is empty
+	if s.disk.remove(folder) == nil { // it is empty
+		s.giveBack(instance)
 	}
-	return ended
+	return true
 }
 
-// ended reports whether the owner of a folder is gone. In doubt it is not: to keep dumps too
-// long is better than to delete those of a running process.
-func (s *Store) ended(instance string) bool {
-	lock, err := s.disk.lock(folderName(instance))
-	if err == nil {
+// take keeps the lock of a folder, unless the store is closed.
+func (s *Store) take(instance string, lock io.Closer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.taken[instance] = lock
+	}
+	return !s.closed
+}
+
+func (s *Store) hasTaken(instance string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken[instance] != nil
+}
+
+// giveBack releases the folder of a process that is gone.
+func (s *Store) giveBack(instance string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lock := s.taken[instance]; lock != nil {
 		lock.Close()
-		return true
+		delete(s.taken, instance)
 	}
-	if !errors.Is(err, errors.ErrUnsupported) {
-		return false
-	}
-	info, err := s.disk.lstat(folderName(instance))
-	return err == nil && s.now().Sub(info.ModTime()) > idleAge
 }
 
 // tidy cleans up the folders, so that add (nil: nothing) fits the caps.
@@ -119,8 +146,7 @@ func (s *Store) tidy(add *entry) error {
 }
 
 // clean removes entries until the others and add (nil: nothing) fit the caps: the least valuable
-// first, within one value the oldest. In the place of one that cannot be removed the next one
-// goes; after three failures it gives up.
+// first, within one value the oldest. In the place of one that cannot be removed the next one goes.
 func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	now := s.now()
 	value := func(e *entry) int {
@@ -145,13 +171,12 @@ func (s *Store) clean(entries []*entry, add *entry) (err error) {
 		dumps, bytes = dumps+1, bytes+add.size
 	}
 	fits := func() bool { return dumps <= s.keep.Dumps && bytes <= s.keep.Bytes }
-	failures := 0
 	for _, e := range entries {
-		if value(e) > 0 && fits() || failures == 3 {
+		if value(e) > 0 && fits() {
 			break
 		}
 		if failed := s.remove(e); failed != nil {
-			err, failures = cmp.Or(err, failed), failures+1
+			err = cmp.Or(err, failed)
 			continue
 		}
 		dumps, bytes = dumps-1, bytes-e.size

@@ -19,7 +19,7 @@ import (
 // litter fills dir with n dumps of two empty files each, of a process that is gone.
 func litter(tb testing.TB, dir string, n int, at time.Time) {
 	tb.Helper()
-	folder := filepath.Join(dir, folderName("00000001"))
+	folder := filepath.Join(inside(dir), folderName("00000001"))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		tb.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func BenchmarkScan(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "dumps")
 	litter(b, dir, 25_000, start)
 	c := newClock()
-	d, err := newDisk(dir)
+	d, err := newDisk(dir, FolderName)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -27,13 +27,12 @@ const DescriptionFile = "export.out"
 
 // Unsent lists profiles of this process's dumps, and of those of processes that are gone, that
 // were not sent, the oldest first, and at most so many: each as the ID of its dump, a dot, and its
-// kind. It takes over the folders of processes that are gone until the store is closed, so that no
-// other process sends the same.
+// kind. It takes over the folders of processes that are gone.
 func (s *Store) Unsent(most int) (profiles []string, err error) {
 	s.mu.Lock()
 	pending := maps.Clone(s.sent) // before the folders are read: marks are written meanwhile
 	s.mu.Unlock()
-	entries, err := s.folders(s.takeOver)
+	entries, err := s.folders(func(instance string) bool { return s.owns(instance, true) })
 	if err != nil {
 		err = fmt.Errorf("list profiles that were not sent: %w", err)
 	}
@@ -51,45 +50,6 @@ func (s *Store) Unsent(most int) (profiles []string, err error) {
 	}
 	slices.Sort(profiles) // IDs begin with the time
 	return profiles[:min(most, len(profiles))], err
-}
-
-// takeOver reports whether the folder is this process's, or that of a process that is gone and has
-// now become this one's.
-func (s *Store) takeOver(instance string) bool {
-	if instance == s.instance || s.hasTaken(instance) {
-		return true
-	}
-	lock, err := s.disk.lock(folderName(instance))
-	if errors.Is(err, errors.ErrUnsupported) {
-		return s.ended(instance)
-	}
-	if err != nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		lock.Close()
-		return false
-	}
-	s.taken[instance] = lock
-	return true
-}
-
-func (s *Store) hasTaken(instance string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.taken[instance] != nil
-}
-
-// giveBack releases the folder of a process that is gone.
-func (s *Store) giveBack(instance string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if lock := s.taken[instance]; lock != nil {
-		lock.Close()
-		delete(s.taken, instance)
-	}
 }
 
 // Sent marks a profile of a dump, which may not be saved yet, as sent, or as refused by who was to take

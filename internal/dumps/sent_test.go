@@ -80,7 +80,7 @@ func TestSent(t *testing.T) {
 	if err := next.tidy(nil); err != nil {
 		t.Fatal(err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 {
+	if files, _ := filepath.Glob(filepath.Join(inside(dir), "*", "*")); len(files) > 0 {
 		t.Errorf("left: %v", files)
 	}
 }
@@ -95,7 +95,7 @@ func TestRefusedMark(t *testing.T) {
 	if err := s.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	marks, err := filepath.Glob(filepath.Join(dir, "*", "*.refused"))
+	marks, err := filepath.Glob(filepath.Join(inside(dir), "*", "*.refused"))
 	if err != nil || len(marks) != 1 || !strings.HasSuffix(marks[0], ".cpu.refused") {
 		t.Fatalf("marks %v, %v", marks, err)
 	}
@@ -115,7 +115,7 @@ func TestRefusedMark(t *testing.T) {
 	if err := next.tidy(nil); err != nil {
 		t.Fatal(err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 0 {
+	if files, _ := filepath.Glob(filepath.Join(inside(dir), "*", "*")); len(files) > 0 {
 		t.Errorf("left: %v", files)
 	}
 	if _, err := s.prepare(Dump{Files: []File{{"cpu.refused", nil}}}); err == nil || errors.Is(err, ErrLimit) {
@@ -257,7 +257,7 @@ func TestTakeOver(t *testing.T) {
 // What somebody has put into the folder is not read without bounds, and is no profile.
 func TestUnsentHostile(t *testing.T) {
 	dir := newDir(t)
-	folder := filepath.Join(dir, folderName("00000001"))
+	folder := filepath.Join(inside(dir), folderName("00000001"))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func childShare(dir string) {
 		must(0, s.tidy(nil))
 		for _, e := range must(s.folders(s.mine)) {
 			for _, suffix := range e.suffixes {
-				if _, err := os.Stat(filepath.Join(dir, e.path(suffix))); err != nil && e.instance == s.instance {
+				if _, err := os.Stat(filepath.Join(inside(dir), e.path(suffix))); err != nil && e.instance == s.instance {
 					missing = append(missing, err.Error())
 				}
 			}

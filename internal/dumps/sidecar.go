@@ -1,7 +1,6 @@
 package dumps
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -33,23 +32,18 @@ type Sidecar struct {
 // of generic functions it stays below 100 KiB.
 const maxSidecar = 256 << 10
 
-// readSidecar reads a sidecar of at most maxSidecar bytes, as it was written: any JSON. The
-// limit also holds for its escaped form, which is sent to browsers. What the store writes is
-// escaped already.
+// readSidecar reads a sidecar of at most maxSidecar bytes, as it was written: any JSON.
 func readSidecar(r io.Reader) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("read sidecar: %w", err)
-	}
-	var escaped bytes.Buffer
-	json.HTMLEscape(&escaped, data)
-	if escaped.Len() > maxSidecar {
+	case len(data) > maxSidecar:
 		return nil, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
-	}
-	if !json.Valid(data) {
+	case !json.Valid(data):
 		return nil, errors.New("read sidecar: it is not JSON")
 	}
-	return escaped.Bytes(), nil
+	return data, nil
 }
 
 // buildOf is the program's build information. The version names the commit.

@@ -39,6 +39,7 @@ type Store struct {
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
+	lost     bool          // the folder was made again while the last dump was saved
 	lock     io.Closer     // of the folder, held as long as the store is open; nil where there are no locks
 
 	// mu guards the next fields and is never held during I/O.
@@ -55,16 +56,17 @@ type Store struct {
 
 // Outcome is the end of an offered dump.
 type Outcome struct {
-	ID  ID
-	Err error // see [Reason]
+	ID   ID
+	Err  error // see [Reason]
+	Lost bool  // the store's folder was removed or replaced, so it was made again for this dump
 }
 
-// Open makes a folder for this process in dir, which it creates if need be, and
+// Open makes a folder for this process in dir/profguard, which it creates if need be, and
 // cleans up what earlier processes left: 10 to 70 µs a file on ext4. report is called in
 // the store's goroutine once for each dump that [Store.Offer] accepted; the store waits for
 // it.
 func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
-	d, err := newDisk(dir)
+	d, err := newDisk(dir, FolderName)
 	if err == nil {
 		s := &Store{disk: d, keep: keep, now: time.Now, random: randomHex, report: report}
 		if err = s.open(); err == nil {
@@ -89,13 +91,21 @@ func (s *Store) open() error {
 	return nil
 }
 
-// openFolder opens DumpDir, makes the folder and takes its lock. The folder gets its name
-// last, so that no other process sees it unlocked.
+// openFolder opens the guard's folder, makes the folder of this process in it and takes its lock. The
+// folder gets its name last, so that no other process sees it unlocked.
 func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}
+	s.unlock() // of the folder that was open before
 	folder := folderName(s.instance)
+	if info, err := s.disk.lstat(folder); err == nil && info.IsDir() { // it was moved away, and is back
+		s.lock, err = s.disk.lock(folder)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return fmt.Errorf("lock the folder: %w", err)
+		}
+		return nil
+	}
 	err := s.disk.mkdir(folder + tempExt)
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
@@ -115,12 +125,23 @@ func (s *Store) openFolder() error {
 	return nil
 }
 
-// leave releases the lock, and removes the folder if there are no dumps.
-func (s *Store) leave() {
+// unlock releases the locks of this process's folder, and of those that it has taken over.
+func (s *Store) unlock() {
 	if s.lock != nil {
 		s.lock.Close()
 		s.lock = nil
 	}
+	s.mu.Lock()
+	taken := slices.Collect(maps.Keys(s.taken))
+	s.mu.Unlock()
+	for _, instance := range taken {
+		s.giveBack(instance)
+	}
+}
+
+// leave releases the locks, and removes the folder if there are no dumps.
+func (s *Store) leave() {
+	s.unlock()
 	s.disk.remove(folderName(s.instance))
 }
 
@@ -129,49 +150,41 @@ func (s *Store) run() {
 	defer close(s.done)
 	tick := time.NewTicker(cleanEvery)
 	defer tick.Stop()
-	for {
-		var marked chan struct{}
-		select {
-		case p, ok := <-s.queue:
-			if !ok {
-				_ = foreign.Recovered(func() error { // or the kernel does it later
+	for open := true; open; {
+		_ = foreign.Recovered(func() error {
+			select {
+			case p, more := <-s.queue:
+				if open = more; !open {
 					s.writeMarks()
-					s.mu.Lock()
-					taken := slices.Collect(maps.Keys(s.taken))
-					s.mu.Unlock()
-					for _, instance := range taken {
-						s.giveBack(instance)
-					}
 					s.leave()
-					return s.disk.close()
-				})
-				return
-			}
-			s.save(p)
-		case <-s.marks:
-		case marked = <-s.marking:
-			for range len(s.queue) {
-				if p, ok := <-s.queue; ok {
-					s.save(p)
+					return s.disk.close() // or the kernel does it later
 				}
+				s.save(p)
+			case <-s.marks:
+			case marked := <-s.marking:
+				defer close(marked)
+				for range len(s.queue) {
+					if p, more := <-s.queue; more {
+						s.save(p)
+					}
+				}
+			case <-tick.C:
+				_ = s.tidy(nil) // an error comes again before the next save
 			}
-		case <-tick.C:
-			_ = foreign.Recovered(func() error { return s.tidy(nil) }) // an error comes again before the next save
-		}
-		_ = foreign.Recovered(func() error { s.writeMarks(); return nil })
-		if marked != nil {
-			close(marked)
-		}
+			s.writeMarks()
+			return nil
+		})
 	}
 }
 
 // save writes a dump, and reports it.
 func (s *Store) save(p prepared) {
+	s.lost = false
 	err := foreign.Recovered(func() error { return s.write(p) })
 	s.mu.Lock()
 	delete(s.waiting, p.id)
 	s.mu.Unlock()
-	s.report(Outcome{ID: p.id, Err: err})
+	s.report(Outcome{ID: p.id, Err: err, Lost: s.lost})
 }
 
 // Close writes the queued dumps, and lets other processes clean up the dumps of this one. If
@@ -245,7 +258,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 		return p, fmt.Errorf("encode sidecar: %w", err)
 	}
 	if p.add(sidecarSuffix, sidecar); p.size > s.keep.Bytes {
-		return p, fmt.Errorf("%w: the dump has %d bytes, Keep.Bytes is %d", ErrLimit, p.size, s.keep.Bytes)
+		return p, fmt.Errorf("%w: the dump has %d bytes, DumpLimits.Bytes is %d", ErrLimit, p.size, s.keep.Bytes)
 	}
 	return p, nil
 }
@@ -270,25 +283,27 @@ func (s *Store) write(p prepared) error {
 
 // provide sees to the folder, the caps and the free space before e is written.
 func (s *Store) provide(e *entry) error {
-	// The folder or DumpDir may have been removed, by a program that cleans up /tmp for example. Both
-	// are made again, with the same checks as the first time.
-	if _, err := s.disk.lstat(folderName(s.instance)); errors.Is(err, fs.ErrNotExist) {
-		s.leave()
-		if err := s.openFolder(); err != nil {
-			return fmt.Errorf("the folder was removed while in use, and cannot be made again: %w", err)
-		}
+	if err := s.reopen(); err != nil {
+		return err
 	}
 	if err := s.tidy(e); err != nil {
 		return err
 	}
-	free, total, err := s.disk.space()
-	switch {
-	case errors.Is(err, errors.ErrUnsupported), err == nil && total == 0: // some file systems have no size
-	case err != nil:
-		return fmt.Errorf("ask for free space: %w", err)
-	case float64(free)-float64(e.size) < s.keep.Free*float64(total):
-		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% must stay free", ErrNoSpace, free, total, 100*s.keep.Free)
+	return hasRoom(s.disk, e.size, s.keep.Free)
+}
+
+// reopen sees to a folder that was removed or replaced: by a program that cleans up /tmp for example, or
+// by another user who may write to DumpDir. It is made again, with the same checks as the first time.
+func (s *Store) reopen() error {
+	if s.disk.there() {
+		if _, err := s.disk.lstat(folderName(s.instance)); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 	}
+	if err := s.openFolder(); err != nil {
+		return fmt.Errorf("the folder was removed or replaced while in use, and cannot be made again: %w", err)
+	}
+	s.lost = true
 	return nil
 }
 
@@ -310,15 +325,7 @@ func (s *Store) put(p prepared) error {
 				return fmt.Errorf("sync folder: %w", err)
 			}
 		}
-		// A rename would replace a file with that name. This process has none, so another
-		// program would have made it.
-		to := p.path(suffix)
-		if info, err := s.disk.lstat(to); err == nil {
-			return fmt.Errorf("%w: %s exists (%v); remove it", ErrRefused, to, info.Mode())
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := s.disk.rename(to+tempExt, to); err != nil {
+		if err := s.disk.rename(p.path(suffix+tempExt), p.path(suffix)); err != nil {
 			return err
 		}
 	}

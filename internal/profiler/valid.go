@@ -83,7 +83,7 @@ func Check(w *Window, t *decode.Table) {
 		// The profile's time begins when the runtime's goroutine that writes it gets a
 		// processor, not when sampling begins: beside 300 goroutines that spin on two
 		// cores, a profile of 2.0 s was seen to say 0.3 ms.
-		w.lose(Short, "the profile covers %v of a window of %v; that happens on a machine with far more to run than it has processors, "+
+		w.lose(Short, "the profile covers %v of a window of %v; that happens on an overloaded machine, "+
 			"because the runtime began its profile late; if it is idle, look for another profiler in the process",
 			duration.Round(time.Millisecond), w.Elapsed.Round(time.Millisecond))
 	case duration > w.Elapsed+tolerance:
@@ -93,10 +93,10 @@ func Check(w *Window, t *decode.Table) {
 	case samples == 0 && w.CPU > someCPU:
 		// On a machine that has far more to run than processors a window was seen to have
 		// no sample for 250 ms of CPU.
-		w.lose(Starved, "no sample for %v of CPU time; that happens on a machine with far more to run than it has processors; "+
+		w.lose(Starved, "no sample for %v of CPU time; that happens on an overloaded machine; "+
 			"on any other, look for another user of SIGPROF in the process, such as a C library", w.CPU.Round(time.Millisecond))
 	case w.CPU > enoughCPU && (float64(samples)+chance < minSampled*due || float64(samples)-chance > maxSampled*due):
-		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; the cause may be a machine with far more to run than it has processors, "+
+		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; the cause may be an overloaded machine, "+
 			"another user of SIGPROF, or a virtual machine's clock",
 			sampled.Round(time.Millisecond), w.CPU.Round(time.Millisecond))
 	}

@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		{name: "5: foreign rate", w: whole, samples: map[string]int64{"main.work": 1000}, edit: func(p *profile.Profile) { p.Period = 4e6 },
 			outcome: Rate, reason: "4ms, not 10ms"},
 		{name: "short", w: whole, samples: map[string]int64{"main.work": 1000}, edit: func(p *profile.Profile) { p.DurationNanos = 8.8e9 },
-			outcome: Short, reason: "8.8s of a window of 10s; that happens on a machine with far more to run than it has processors"},
+			outcome: Short, reason: "8.8s of a window of 10s; that happens on an overloaded machine"},
 		{name: "long", w: whole, samples: map[string]int64{"main.work": 1000}, edit: func(p *profile.Profile) { p.DurationNanos = 11.2e9 },
 			outcome: Overrun, reason: "11.2s"},
 		{name: "within 10%", w: whole, samples: map[string]int64{"main.work": 1000}, edit: func(p *profile.Profile) { p.DurationNanos = 9.1e9 }},

@@ -40,16 +40,16 @@ type Outcome int
 
 const (
 	OK        Outcome = iota // the window is whole
-	Busy                     // other code uses the profiler
-	Stolen                   // other code ended our profile
-	Hung                     // the profiler could not be started, or stopped, in time
-	Short                    // the profile covers less time than was asked
-	Overrun                  // the window took much longer than was asked
+	Busy                     // other code used the profiler
+	Stolen                   // other code stopped the guard's profile
+	Hung                     // the profiler could not be started or stopped in time
+	Short                    // the profile covers less time than it should
+	Overrun                  // the window took much longer than it should
 	Suspended                // the machine slept during the window
-	Rate                     // the sampling period is not the 10 ms of runtime/pprof
-	Starved                  // the samples do not add up to the CPU time used
+	Rate                     // other code has set another sampling rate
+	Starved                  // the samples do not add up to the CPU time that was used
 	Lost                     // the runtime dropped more than 1% of the samples
-	TooLarge                 // the profile is larger than the hub keeps
+	TooLarge                 // the compressed profile is larger than 8 MiB
 	Broken                   // the profile cannot be read
 	Canceled                 // the subscriber's context ended; the last, because it is not reported
 )

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/metrics"
 	"runtime/pprof"
 	"time"
 
@@ -198,23 +197,15 @@ func (runtimeSource) setMutexFraction(n int) int { return runtime.SetMutexProfil
 func (runtimeSource) has(k string) bool          { return pprof.Lookup(k) != nil }
 func (runtimeSource) count(k string) int         { return pprof.Lookup(k).Count() }
 func (runtimeSource) bucketBytes() int64 {
-	return int64(metric("/memory/classes/profiling/buckets:bytes"))
+	return int64(process.Metric("/memory/classes/profiling/buckets:bytes"))
 }
-func (runtimeSource) collections() uint64   { return metric("/gc/cycles/total:gc-cycles") }
+func (runtimeSource) collections() uint64 {
+	return uint64(process.Metric("/gc/cycles/total:gc-cycles"))
+}
 func (runtimeSource) waited() time.Duration { return process.LocksWaited() }
 
 func (runtimeSource) write(k string, w io.Writer) error {
 	return pprof.Lookup(k).WriteTo(w, 0) // never debug=2, see the package's doc
-}
-
-// metric is a number that the runtime publishes, 0 if it does not.
-func metric(name string) uint64 {
-	sample := []metrics.Sample{{Name: name}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return sample[0].Value.Uint64()
 }
 
 const (
@@ -247,7 +238,7 @@ func (t *Taker) admit(k string) error {
 	case sampling == kinds.Memory && t.src.memProfileRate() <= 0:
 		return refuse(k, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
 	}
-	if sampling == kinds.Counted {
+	if k == kinds.Goroutine || k == kinds.GoroutineLeak {
 		if n, most := t.src.count(kinds.Goroutine), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
 			return refuse(k, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; their number alone (goroutines below %d) needs no profile", n, most, most)
