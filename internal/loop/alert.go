@@ -5,19 +5,59 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 )
 
-// A Change is a verdict with the alert that it leads to.
+// A Change is a verdict, and what is known of its budget with it.
 type Change struct {
 	*Verdict
-	Alert    alert.Alert // after the window
-	Since    time.Time   // when its state was entered, zero if that was before this window
-	Proven   budget.Verdict
+	Standing
+	Notice *Notice // nil for none
+}
+
+// A Standing is what is known of a budget after a window. It is a value: the next window has another one.
+type Standing struct {
+	Alert    alert.Alert
+	Since    time.Time      // when its state was entered
+	Last     budget.Result  // of the last window that has one
+	Measured bool           // it has a value
+	Proven   budget.Verdict // by the last proof
 	Evidence float64
 	Offender *budget.Offender // for which the budget fires
-	Notice   *Notice          // nil for none
+	Seen     Seen
+	Verdicts [budget.Fail + 1]int64
+	Samples  int64
+	Hits     int64
+	History  []Past // the oldest first
+
+	named   map[string]bool // the offenders that were told of while it fires, else nil
+	namedAt time.Time       // when the last one was
+}
+
+// A Past is what a window has measured.
+type Past struct {
+	Value   float64        `json:"value"`
+	Verdict budget.Verdict `json:"verdict"`
+}
+
+// maxHistory is an hour at the default period; a budget's takes 1 KB.
+const maxHistory = 60
+
+// Unjudged is what is known of a budget before its first window.
+func (b *Budget) Unjudged() Standing {
+	return Standing{Since: b.Since, Last: budget.Result{Budget: b.Of, Limit: b.Rule.Limit, Unit: b.Rule.Dimension.String()}}
+}
+
+// after is what is known after a window with a verdict, but for the alert.
+func (s Standing) after(v *Verdict) Standing {
+	r := &v.Result
+	s.Last, s.Measured, s.Seen = *r, v.Finding.HasValue(), v.seen
+	s.Verdicts[r.Verdict]++
+	s.Samples, s.Hits = s.Samples+r.Samples, s.Hits+r.Hits
+	s.History = append(s.History[max(0, len(s.History)+1-maxHistory):], Past{r.Value, r.Verdict})
+	return s
 }
 
 // A Notice is what is told of a budget: that its alert begins or ends, or has another offender.
@@ -31,25 +71,19 @@ type Notice struct {
 type alerts struct {
 	started time.Time     // of the guard
 	least   time.Duration // between two notices about offenders of one budget
-	of      map[*Budget]standing
-}
-
-// A standing is what is known of a budget after a window.
-type standing struct {
-	alert    alert.Alert
-	proven   evidence.Verdict // by the last proof
-	evidence float64
-	offender *budget.Offender
-	named    map[string]bool // the offenders that were told of while it fires, else nil
-	namedAt  time.Time       // when the last one was
+	of      map[*Budget]Standing
 }
 
 // adopt keeps the alerts of budgets that are in a new set, too.
 func (a *alerts) adopt(s *Set) {
 	before := a.of
-	a.of = make(map[*Budget]standing, len(s.Budgets))
+	a.of = make(map[*Budget]Standing, len(s.Budgets))
 	for _, b := range s.Budgets {
-		a.of[b] = before[b]
+		known, is := before[b]
+		if !is {
+			known = b.Unjudged()
+		}
+		a.of[b] = known
 	}
 }
 
@@ -57,7 +91,7 @@ func (a *alerts) adopt(s *Set) {
 // fires and may be over.
 func (a *alerts) hurries(s *Set) bool {
 	for _, b := range s.Budgets {
-		if now := a.of[b].alert; now.Hurries() && !b.Needs.Periodic && b.Of.ForWindows == 0 && b.Of.ForTime == 0 {
+		if now := a.of[b].Alert; now.Hurries() && !b.Needs.Periodic && b.Of.ForWindows == 0 && b.Of.ForTime == 0 {
 			return true
 		}
 	}
@@ -69,7 +103,8 @@ func (a *alerts) changes(verdicts []Verdict) []Change {
 	list := make([]Change, len(verdicts))
 	for i := range verdicts {
 		v := &verdicts[i]
-		list[i], a.of[v.Of] = a.next(v, a.of[v.Of])
+		list[i] = a.next(v, a.of[v.Of])
+		a.of[v.Of] = list[i].Standing
 	}
 	return list
 }
@@ -77,36 +112,36 @@ func (a *alerts) changes(verdicts []Verdict) []Change {
 // next is the change by a verdict. A verdict that says nothing about the budget changes no alert:
 // of a lost window, unless figures show that the budget's condition does not hold, or of one in
 // which a counter of work could not be read.
-func (a *alerts) next(v *Verdict, s standing) (Change, standing) {
-	was, event := s.alert.State, alert.None
+func (a *alerts) next(v *Verdict, s Standing) Change {
+	was, event := s.Alert.State, alert.None
+	s = s.after(v)
 	if !v.silent {
 		if !v.idle {
-			if s.evidence = v.Finding.Evidence; v.Finding.Proven != evidence.Inconclusive {
-				s.proven = v.Finding.Proven
+			if s.Evidence = v.Finding.Evidence; v.Finding.Proven != evidence.Inconclusive {
+				s.Proven = budget.Verdict(v.Finding.Proven)
 			}
 		}
-		s.alert, event = s.alert.Next(a.finding(v, s), v.Of.Alert.Fed(v.fed))
+		s.Alert, event = s.Alert.Next(a.finding(v, s), v.Of.Alert.Fed(v.fed))
 	}
-	c := Change{Verdict: v, Alert: s.alert}
-	if s.alert.State != was {
-		c.Since = v.End
+	if s.Alert.State != was {
+		s.Since = v.End
 	}
 	switch {
 	case event == alert.Fired && len(v.Result.Offenders) > 0:
-		s.offender = &v.Result.Offenders[0]
+		s.Offender = &v.Result.Offenders[0]
 	case event.Ends(): // the watch forgets, too
-		s.offender, s.evidence = nil, 0
-		if s.proven == evidence.Fail {
-			s.proven = evidence.Inconclusive
+		s.Offender, s.Evidence = nil, 0
+		if s.Proven == budget.Fail {
+			s.Proven = budget.Inconclusive
 		}
 	}
-	c.Notice = a.notice(&c, &s, event)
-	c.Proven, c.Evidence, c.Offender = budget.Verdict(s.proven), s.evidence, s.offender
-	return c, s
+	c := Change{Verdict: v, Standing: s}
+	c.Notice = a.notice(&c, event)
+	return c
 }
 
 // finding is a verdict as alerts take it.
-func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
+func (a *alerts) finding(v *Verdict, s Standing) alert.Finding {
 	r := &v.Result
 	f := alert.Finding{
 		Start: v.Start.Sub(a.started), End: v.End.Sub(a.started),
@@ -114,7 +149,7 @@ func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
 		Idle: r.Idle, Measured: v.Finding.HasValue(), Value: r.Value, Limit: r.Limit, Samples: r.Samples, Hidden: v.Finding.Cut > 0,
 	}
 	if v.idle {
-		f.Proven, f.Evidence = s.proven, s.evidence
+		f.Proven, f.Evidence = evidence.Verdict(s.Proven), s.Evidence
 	}
 	_, none := v.Finding.Reason.(judge.NotLinked)
 	if r.Verdict == budget.Pass && !f.Above() || none && v.Of.Default { // which is not misspelt
@@ -123,17 +158,16 @@ func (a *alerts) finding(v *Verdict, s standing) alert.Finding {
 	if nothing, is := v.Finding.Reason.(judge.NoRelease); is && nothing.First() { // which is no lack of data
 		f.Measured = true
 	}
-	if _, learning := v.Finding.Reason.(judge.Learning); learning && r.Verdict == budget.Inconclusive {
-		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns
-	}
 	return f
 }
 
 // mostNamed is the most offenders that the notices of one alert name.
 const mostNamed = 64
 
-// notice is what is told of a transition, or of another offender while the budget fires.
-func (a *alerts) notice(c *Change, s *standing, event alert.Event) *Notice {
+// notice is what is told of a transition, or of another offender while the budget fires. It notes in the change of whom
+// it tells.
+func (a *alerts) notice(c *Change, event alert.Event) *Notice {
+	s := &c.Standing
 	r, who, message := &c.Result, c.worst(), ""
 	another := s.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !s.named[who] &&
 		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= a.least
@@ -143,10 +177,10 @@ func (a *alerts) notice(c *Change, s *standing, event alert.Event) *Notice {
 		return c.over(event)
 	case event == alert.Fired:
 		s.named, message = map[string]bool{}, c.broken("is broken")
-	case another && s.offender == nil: // the notice before named none
-		s.offender, message = &r.Offenders[0], c.broken("is still broken")
+	case another && s.Offender == nil: // the notice before named none
+		s.Offender, message = &r.Offenders[0], c.broken("is still broken")
 	case another:
-		s.offender, message = &r.Offenders[0], c.broken("is broken by another offender, too")
+		s.Offender, message = &r.Offenders[0], c.broken("is broken by another offender, too")
 	default:
 		return nil
 	}
@@ -155,7 +189,7 @@ func (a *alerts) notice(c *Change, s *standing, event alert.Event) *Notice {
 	if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 		together := c.Finding
 		together.Reason = judge.Together{}
-		n.Result = c.Of.Of.Result(together)
+		n.Result = bridge.Result[budget.Result](c.Of.Of, together)
 	}
 	return n
 }

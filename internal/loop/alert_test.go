@@ -15,7 +15,7 @@ import (
 // One lost window of an idle process does not end an alert of growth, which stays proven.
 func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
 	s := newStill(t, nil, "fmt.Println grows below 5 points when process above 0.2 cores")
-	s.stand(s.budgets.Budgets[0], alert.Firing, budget.Fail, 2)
+	s.stand(s.Budgets.Budgets[0], alert.Firing, budget.Fail, 2)
 	r := s.figures(1, map[string]float64{"cores": 0.1})
 	r.CPU = profiler.Window{Outcome: profiler.Busy}
 	s.judgeFigures(t, r)
@@ -30,9 +30,9 @@ func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
 // After an alert has ended, its evidence counts no more.
 func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	s := newStill(t, nil, "fmt.Println below 20% when process above 0.2 cores")
-	s.stand(s.budgets.Budgets[0], alert.Firing, budget.Fail, 0.8)
+	s.stand(s.Budgets.Budgets[0], alert.Firing, budget.Fail, 0.8)
 	for i := range 5 {
-		c := s.find(s.budgets.Budgets[0], float64(i), judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
+		c := s.find(s.Budgets.Budgets[0], float64(i), judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
 		if ended := c.Alert.State == alert.OK; ended != (c.Evidence == 0) || ended != (c.Proven == budget.Inconclusive) {
 			t.Errorf("%s, evidence %v, proven %v", c.Alert.State, c.Evidence, c.Proven)
 		} else if ended {
@@ -55,7 +55,7 @@ func TestOffenderComesWithTheState(t *testing.T) {
 		if i <= 4 {
 			f = bad
 		}
-		c := s.find(s.budgets.Budgets[0], float64(i), f)
+		c := s.find(s.Budgets.Budgets[0], float64(i), f)
 		states += c.Alert.State.String()[:1]
 		if firing := c.Alert.State == alert.Firing; firing != (c.Offender != nil) {
 			t.Errorf("window %d: %s with the offender %v", i, c.Alert.State, c.Offender)
@@ -95,10 +95,9 @@ func TestStateByReason(t *testing.T) {
 		{"absent, one hit", "x: portlist absent", judge.Finding{Verdict: evidence.Fail, Value: 0.1, High: 0.1, Samples: 15, Hits: 1, Reason: judge.Occurs{}}, alert.Firing},
 		{"a figure", "x: goroutines below 50", judge.Finding{Verdict: evidence.Pass, Value: 10, Low: 10, High: 10, Reason: judge.Counted{}}, alert.OK},
 		{"a figure that is not known", "x: gc below 5%", judge.Finding{Reason: judge.FigureUnknown{Name: "gc"}}, alert.NoData},
-		{"what is steady is not known before it has learnt", "x: goroutines steady", judge.Finding{Value: 10, Low: 10, High: 10, Reason: judge.Learning{Share: 0.5}}, alert.Undecided},
 	} {
 		s := newStill(t, nil, tt.sentence)
-		c := s.find(s.budgets.Budgets[0], 400, tt.f)
+		c := s.find(s.Budgets.Budgets[0], 400, tt.f)
 		if got := c.Alert.State; got != tt.want {
 			t.Errorf("%s: %s, want %s: %s", tt.name, got, tt.want, c.Result.Reason)
 		}
@@ -111,7 +110,7 @@ func named(s *still, minutes float64, names ...string) *Notice {
 	for _, name := range names {
 		f.Offenders = append(f.Offenders, judge.Offender{Frame: judge.Frame{Function: name}})
 	}
-	return s.find(s.budgets.Budgets[0], minutes, f).Notice
+	return s.find(s.Budgets.Budgets[0], minutes, f).Notice
 }
 
 // An alert names each of its offenders once, and not too many.
@@ -171,7 +170,7 @@ func TestBrokenByEvidence(t *testing.T) {
 			"all windows together prove it; the last is at 30.00% (38 samples)"},
 	} {
 		s := newStill(t, nil, "x: no function above 20%")
-		of := s.budgets.Budgets[0]
+		of := s.Budgets.Budgets[0]
 		r := budget.Result{Budget: of.Of, Verdict: test.verdict, Value: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
 			Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 		var fired *Notice
@@ -195,7 +194,7 @@ func TestBrokenByEvidence(t *testing.T) {
 func TestBrokenByContention(t *testing.T) {
 	s := newStill(t, nil, "locks: no function above 0.1 cores of mutex for 1 windows")
 	const want = "budget locks (no function above 0.1 cores of mutex for 1 window) is broken: at 30.2 s waited per second, limit 0.1 s"
-	c := s.find(s.budgets.Budgets[0], 1, judge.Finding{Verdict: evidence.Fail, Value: 30.17, Reason: judge.Measured{}})
+	c := s.find(s.Budgets.Budgets[0], 1, judge.Finding{Verdict: evidence.Fail, Value: 30.17, Reason: judge.Measured{}})
 	if c.Notice == nil || c.Notice.Message != want {
 		t.Errorf("%+v, want %s", c.Notice, want)
 	}
@@ -204,8 +203,26 @@ func TestBrokenByContention(t *testing.T) {
 // Growth in points is no share.
 func TestShownPoints(t *testing.T) {
 	for sentence, want := range map[string]string{"no function grows above 5 points": "6.21 points", "no function above 5%": "6.21%"} {
-		if got := newStill(t, nil, sentence).budgets.Budgets[0].shown(0.0621); got != want {
+		if got := newStill(t, nil, sentence).Budgets.Budgets[0].shown(0.0621); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
+	}
+}
+
+// A budget's standing has an hour of its values, and one that was handed out does not change.
+func TestHistory(t *testing.T) {
+	s := newStill(t, nil, "goroutines below 5000")
+	var before Standing
+	for i := range maxHistory + 10 {
+		c := s.find(s.Budgets.Budgets[0], float64(i), judge.Finding{Verdict: evidence.Pass, Value: float64(i)})
+		if h := c.History; len(h) != min(i+1, maxHistory) || h[len(h)-1].Value != float64(i) {
+			t.Fatalf("%d values after %d windows: %v", len(h), i+1, h)
+		}
+		if i == maxHistory {
+			before = c.Standing
+		}
+	}
+	if h := before.History; h[0].Value != 1 || h[maxHistory-1].Value != maxHistory {
+		t.Errorf("a standing has changed since: from %v to %v", h[0].Value, h[maxHistory-1].Value)
 	}
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // A Budget is a compiled budget, which does not change. Its address is its identity: what is
@@ -23,6 +25,7 @@ type Budget struct {
 	Rule  judge.Rule // without words
 	Needs judge.Needs
 	Alert alert.Rule // how long its alert takes
+	Since time.Time  // when it was compiled
 
 	// Default says that it is one of budget.Default, word for word. These are meant for every program,
 	// so it is no mistake if one of them matches nothing here. The reason of its result still says so.
@@ -45,7 +48,12 @@ type group struct {
 // Compile compiles budgets for windows of a length, one each period. Those that are in old too,
 // with the same name and sentence, are the same, unless an exception has ended since.
 func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, error) {
-	rules, err := budgets.RulesAt(time.Now())
+	return compile(budgets, every, window, old, (*judge.Rule).Needs)
+}
+
+// compile is Compile for budgets that need something else.
+func compile(budgets budget.Set, every, window time.Duration, old *Set, needs func(*judge.Rule) judge.Needs) (*Set, error) {
+	rules, err := bridge.RulesAt(budgets, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +73,7 @@ func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, e
 		of := kept[text]
 		if r := rules[i]; of == nil || !slices.Equal(of.Rule.Ending, r.Ending) {
 			of = &Budget{
-				Name: cmp.Or(b.Name, text), Of: b, Rule: r, Needs: r.Needs(), Alert: r.Alert(every, window),
+				Name: cmp.Or(b.Name, text), Of: b, Rule: r, Needs: needs(&r), Alert: r.Alert(every, window), Since: time.Now(),
 				Default: slices.Contains(defaults, text),
 			}
 		}
@@ -91,6 +99,29 @@ func Compile(budgets budget.Set, every, window time.Duration, old *Set) (*Set, e
 func (s *Set) sentences() (list budget.Set) {
 	for _, b := range s.Budgets {
 		list = append(list, b.Of)
+	}
+	return list
+}
+
+// labels are those whose values the reference of a build keeps, so that the next build may be compared with it: those
+// that budgets are about, first those on growth.
+func (s *Set) labels() (list []string) {
+	for _, grows := range []bool{true, false} {
+		for _, b := range s.Budgets {
+			if r := &b.Rule; (r.Test == judge.Grows) == grows && r.Label != "" && r.Kind == kinds.CPU && !slices.Contains(list, r.Label) {
+				list = append(list, r.Label)
+			}
+		}
+	}
+	return list[:min(len(list), release.MostLabels)]
+}
+
+// GrowthLabels are the labels whose values the budgets of growth compare.
+func GrowthLabels(set budget.Set) (list []string) {
+	for i := range set {
+		if label := set[i].Label(); label != "" && set[i].Rule == budget.RuleGrows && !slices.Contains(list, label) {
+			list = append(list, label)
+		}
 	}
 	return list
 }
@@ -126,7 +157,7 @@ func (s *Set) linkedIn(ctx context.Context, functions func(yield func(name strin
 	for _, b := range s.Budgets {
 		texts = append(texts, b.Rule.Patterns()...)
 	}
-	missing, err := process.Missing(texts, func(yield func(string) bool) error {
+	missing, err := process.Missing(texts, process.ThisBuild().Program, func(yield func(string) bool) error {
 		return functions(func(name string) bool { return ctx.Err() == nil && yield(name) })
 	})
 	if err != nil || ctx.Err() != nil {
@@ -146,6 +177,9 @@ func (s *Set) linkedIn(ctx context.Context, functions func(yield func(name strin
 func (b *Budget) neverFails(missing map[string]string) string {
 	if b.Needs.Profile == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 		return "the runtime was built without the profile of leaked goroutines: " + kinds.NeedsLeaks + ", or drop the budget"
+	}
+	if b.Needs.Calls {
+		return "only a test, which makes the calls, can judge \"steady\": give it a limit here, as in \"goroutines below 5000\", or drop the budget"
 	}
 	_, absent := missing[b.Of.Subject]
 	absent = absent && b.Rule.IsAbsent() // the best possible pass

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
@@ -124,7 +125,7 @@ func TestCountedNextToNothing(t *testing.T) {
 	s := newStill(t, nil, "process below 20ms per request")
 	from := reading{Snapshot: process.Snapshot{At: s.Started}, work: Readings{"request": {N: 0}}}
 	now := reading{Snapshot: process.Snapshot{At: s.Started.Add(time.Minute), CPU: time.Minute}, work: Readings{"request": {N: 5e-324}}}
-	f, ok, _ := s.budgets.Budgets[0].Rule.Count(judge.Finding{}, from.until(&now), nil, time.Minute)
+	f, ok, _ := s.Budgets.Budgets[0].Rule.Count(judge.Finding{}, from.until(&now), nil, time.Minute)
 	if ok || math.IsInf(f.Value, 0) {
 		t.Errorf("%+v, want no result", f)
 	}
@@ -134,7 +135,7 @@ func TestCountedNextToNothing(t *testing.T) {
 // what comes next.
 func TestLittleWork(t *testing.T) {
 	s := newStill(t, nil, "process below 20ms per request")
-	b := s.budgets.Budgets[0]
+	b := s.Budgets.Budgets[0]
 	before := reading{Snapshot: process.Snapshot{At: s.Started}, work: Readings{"request": {N: 0}}}
 	for i, tt := range []struct {
 		done, used float64 // in all
@@ -145,7 +146,7 @@ func TestLittleWork(t *testing.T) {
 		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, too little work to tell so close to the limit; the limit is 20ms`},
 		{200, 8, budget.Fail, `the process at 40ms, by its CPU counted over 200 of "request" in 3m0s; the limit is 20ms`},
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
-		{400, 12, budget.Inconclusive, `no request was done in the window`},
+		{400, 12, budget.Inconclusive, `no request was counted in the window`},
 	} {
 		now := reading{
 			Snapshot: process.Snapshot{At: s.Started.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
@@ -153,7 +154,7 @@ func TestLittleWork(t *testing.T) {
 		}
 		k := s.judge.known[b]
 		f, _, _ := k.count(b, judge.Finding{Reason: judge.NoWork{}}, &Measurement{before: &before, now: &now}, minute)
-		r := b.Of.Result(f)
+		r := bridge.Result[budget.Result](b.Of, f)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
 		}
@@ -173,7 +174,7 @@ func TestHasCounter(t *testing.T) {
 		"goroutines below 100":                            false,
 		"no function above 2 cores":                       false,
 	} {
-		if got := newStill(t, nil, sentence).budgets.Budgets[0].Needs.Counters; got != want {
+		if got := newStill(t, nil, sentence).Budgets.Budgets[0].Needs.Counters; got != want {
 			t.Errorf("%s: %t", sentence, got)
 		}
 	}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,87 @@ type Dumped struct {
 	ID  dumps.ID
 	End time.Time // of its window
 	Err error     // why it was not saved
+	// Lost: the folder was removed or replaced, with the dumps in it, and was made again.
+	Lost bool
+
+	ended chan struct{} // nil: nobody waits for it
+}
+
+// Noted lets notices name the dump. Who has taken its outcome says so.
+func (d *Dumped) Noted() {
+	if d.ended != nil {
+		close(d.ended)
+	}
+}
+
+// Kept are the dumps of a window, and what has become of others already.
+type Kept struct {
+	Dumps []Offered
+	Left  []Dumped
+	// Trace is why there is no execution trace in them, if it was asked for: Traced.
+	Trace  error
+	Traced bool
+
+	waits []*dump
+}
+
+// Offered is a dump that was offered to the store, or that others may keep if there is none.
+type Offered struct {
+	ID dumps.ID
+	*dumps.Dump
+}
+
+// Told is a notice, with the dump that shows what it is about, if there is one.
+type Told struct {
+	Of *Budget
+	At time.Time
+	Notice
+	Dump   dumps.ID
+	Dumped time.Time // the end of its window
+}
+
+// Keep has dumps of the budgets kept that fail, or fire, in a window: in a store, or if that is nil by who asked. complete
+// adds what else belongs into one, and reports whether its budget is in force. Told has to follow.
+func (l *Loop) Keep(store *dumps.Store, r *Report, elsewhere bool, complete func(*Change, *dumps.Dump) bool) *Kept {
+	k := new(Kept)
+	if r.Measurement != nil && (store != nil || elsewhere) {
+		l.archive.save(k, store, r, elsewhere, complete)
+	}
+	return k
+}
+
+// Told are the notices of a window with their dumps. They wait for these for a while: no notice names a file that does
+// not exist.
+func (l *Loop) Told(ctx context.Context, r *Report, k *Kept) (list []Told) {
+	saving, cancel := context.WithTimeout(ctx, dumpWait)
+	defer cancel()
+	for _, d := range k.waits {
+		select {
+		case <-d.ended:
+		case <-saving.Done():
+		}
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if c.Notice == nil {
+			continue
+		}
+		t := Told{Of: c.Of, At: c.End, Notice: *c.Notice}
+		if !t.Event.Ends() {
+			t.Dump, t.Dumped = l.archive.last(c.Of, c.worst(), c.End)
+			if t.Dump != "" && t.Dumped.Before(t.At) {
+				t.Message += "; the dump is of an earlier window that failed, which ended at " + t.Dumped.Format(time.DateTime)
+			}
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// Saved is what became of a dump that was offered. The store may call it at any time.
+func (l *Loop) Saved(o dumps.Outcome) Dumped {
+	d := l.archive.outcome(o)
+	return Dumped{Of: d.of, ID: o.ID, End: d.at, Err: o.Err, Lost: o.Lost, ended: d.ended}
 }
 
 // An archive decides which verdicts get a dump, and remembers the last dumps.
@@ -48,13 +130,8 @@ type archive struct {
 	every, least time.Duration // between dumps of one budget with one offender, and with different ones
 	offer        func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	goroutines   func() decode.Source
-	normal       func() []byte                 // a CPU profile of what was normal before; nil for none
-	trace        Recorder                      // nil for none, or after it has failed
-	status       func(*Budget) []byte          // for the sidecar, nil if the budget is not in force
-	ended        func(Dumped)                  // also on the goroutine of the store
-	traced       func(error)                   // the execution trace was written, or why not
-	observers    []func(dumps.ID, *dumps.Dump) // of dumps
-	describe     func(*Change, *dumps.Dump) dumps.File
+	normal       func() []byte // a CPU profile of what was normal before; nil for none
+	trace        Recorder      // nil for none, or after it has failed
 
 	mu      sync.Mutex
 	offered []*dump // the oldest first
@@ -75,14 +152,11 @@ type dump struct {
 
 // save offers dumps of the verdicts that fail, or fire, to the store. For a figure, the profile is
 // the one that shows its parts, with the CPU profile of the window beside it.
-func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (offered []*dump) {
-	if store == nil && len(a.observers) == 0 {
-		return nil
-	}
+func (a *archive) save(k *Kept, store *dumps.Store, r *Report, elsewhere bool, complete func(*Change, *dumps.Dump) bool) {
 	var beside []dumps.File // the same for all dumps of a window
-	for i := range changes {
-		c := &changes[i]
-		if len(offered) == dumpsAWindow || c.Result.Verdict != budget.Fail && !c.fires() {
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if len(k.Dumps) == dumpsAWindow || c.Result.Verdict != budget.Fail && !c.fires() {
 			continue
 		}
 		files, shows := []kindFile{{cmp.Or(c.Of.Needs.Profile, kinds.CPU), c.profile}}, c.worst()
@@ -96,18 +170,14 @@ func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (of
 		}
 		if due, soon := a.isDue(c, shows); !due {
 			if soon {
-				a.ended(Dumped{Of: c.Of, End: c.End, Err: ErrTooSoon})
+				k.Left = append(k.Left, Dumped{Of: c.Of, End: c.End, Err: ErrTooSoon})
 			}
 			continue
 		}
-		status := a.status(c.Of)
-		if status == nil { // the budget is not in force any more
-			continue
-		}
 		if beside == nil {
-			beside = a.beside()
+			beside = a.beside(k)
 		}
-		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End, Budget: status}
+		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End}
 		for _, f := range files {
 			d.Files = append(d.Files, f.encoded())
 		}
@@ -119,13 +189,11 @@ func (a *archive) save(store *dumps.Store, changes []Change, r *Measurement) (of
 		if a.normal != nil && files[0].kind == kinds.CPU {
 			d.Files = append(d.Files, dumps.File{Name: BeforeName, Data: a.normal()})
 		}
-		if a.describe != nil {
-			d.Files = append(d.Files, a.describe(c, &d))
-		}
 		d.Files = slices.DeleteFunc(d.Files, func(f dumps.File) bool { return len(f.Data) == 0 })
-		offered = append(offered, a.add(store, c, shows, d))
+		if complete(c, &d) {
+			a.add(k, store, c, shows, d, elsewhere)
+		}
 	}
-	return offered
 }
 
 // BeforeName is the file of a dump of CPU that has what was normal before: in the build before, or else in this
@@ -163,24 +231,20 @@ func (a *archive) isDue(c *Change, offender string) (due, soon bool) {
 	return !soon, soon
 }
 
-// add offers a dump to the store, and shows it to the others that want dumps. A dump that the
-// store refuses has ended.
-func (a *archive) add(store *dumps.Store, c *Change, shows string, of dumps.Dump) *dump {
+// add offers a dump to the store. One that the store refuses has ended.
+func (a *archive) add(k *Kept, store *dumps.Store, c *Change, shows string, of dumps.Dump, elsewhere bool) {
 	d := &dump{of: c.Of, at: c.End, shows: shows, severity: c.Result.Value / cmp.Or(c.Result.Limit, 1), ended: make(chan struct{})}
 	if c.Alert.State == alert.Firing {
 		d.alerted = c.Alert.Since
 	}
-	if err := a.remember(d, store, &of); err != nil {
-		a.ended(Dumped{Of: c.Of, End: c.End, Err: err})
+	if err := a.remember(d, store, &of, elsewhere); err != nil {
+		k.Left = append(k.Left, Dumped{Of: c.Of, End: c.End, Err: err})
 	}
-	for _, show := range a.observers {
-		show(d.id, &of)
-	}
-	return d
+	k.Dumps, k.waits = append(k.Dumps, Offered{d.id, &of}), append(k.waits, d)
 }
 
 // remember offers a dump to the store, and remembers it.
-func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump) (err error) {
+func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump, elsewhere bool) (err error) {
 	a.mu.Lock() // the outcome waits for it, and finds the dump
 	defer a.mu.Unlock()
 	if d.alerted > 0 {
@@ -192,8 +256,8 @@ func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump) (err err
 	if err != nil || store == nil {
 		close(d.ended)
 	}
-	if d.id == "" && len(a.observers) > 0 {
-		d.id, d.kept = dumps.NewID(of.End, of.Name, of.Mark), true // elsewhere
+	if d.id == "" && elsewhere {
+		d.id, d.kept = dumps.NewID(of.End, of.Name, of.Mark), true
 	}
 	if err == nil || d.kept {
 		a.offered = append(a.offered[max(0, len(a.offered)+1-maxOffered):], d)
@@ -214,15 +278,6 @@ func (a *archive) markOf(d *dump) string {
 		}
 	}
 	return mark
-}
-
-// saved takes the outcome of a dump, on the store's goroutine.
-func (a *archive) saved(o dumps.Outcome) {
-	d := a.outcome(o)
-	a.ended(Dumped{Of: d.of, ID: o.ID, End: d.at, Err: o.Err})
-	if d.ended != nil {
-		close(d.ended)
-	}
 }
 
 // outcome notes that a dump was saved, or forgets it, so that the next failing window tries again.
@@ -256,9 +311,13 @@ func (a *archive) last(of *Budget, shows string, now time.Time) (id dumps.ID, en
 
 // beside are further files that help to understand a profile: the goroutines, and the execution
 // trace of the last seconds.
-func (a *archive) beside() []dumps.File {
+func (a *archive) beside(k *Kept) []dumps.File {
 	files := []dumps.File{kindFile{kinds.Goroutine, a.goroutines()}.encoded()}
-	if data := a.execution(); len(data) > 0 {
+	if a.trace == nil {
+		return files
+	}
+	data, err := a.execution()
+	if k.Trace, k.Traced = err, true; err == nil && len(data) > 0 {
 		files = append(files, dumps.File{Name: "trace.out", Data: data})
 	}
 	return files
@@ -277,14 +336,11 @@ type Recorder interface {
 	WriteTo(w io.Writer) (n int64, err error)
 }
 
-// execution is the execution trace of the last seconds, nil if there is none. The recorder is code
+// execution is the execution trace of the last seconds. The recorder is code
 // of the host. If it panics, hangs or writes without end, it is not called again. An error costs
 // the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
-func (a *archive) execution() []byte {
+func (a *archive) execution() ([]byte, error) {
 	recorder := a.trace
-	if recorder == nil {
-		return nil
-	}
 	var written limited
 	var failed error
 	err := foreign.Within(traceWithin, func() error {
@@ -295,14 +351,9 @@ func (a *archive) execution() []byte {
 	})
 	if err != nil {
 		a.trace = nil // and it may still write to failed
-	} else {
-		err = failed
+		return nil, err
 	}
-	a.traced(err)
-	if err != nil {
-		return nil
-	}
-	return written.data
+	return written.data, failed
 }
 
 // limited takes at most traceMost bytes, and remembers if there were more.

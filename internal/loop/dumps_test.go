@@ -23,23 +23,24 @@ import (
 // remembered.
 func TestLastDump(t *testing.T) {
 	s := newStill(t, nil, "x: fmt.Println below 20%")
-	b, store := s.budgets.Budgets[0], new(dumps.Store)
+	b, store := s.Budgets.Budgets[0], new(dumps.Store)
 	at, lastSaved := s.Started, ""
 	for i := range 400 {
 		at = at.Add(time.Hour)
 		c := Change{Verdict: &Verdict{Of: b, End: at, profile: decode.Source{Data: []byte("x")}}}
 		c.Result.Verdict = budget.Fail
-		s.archive.save(store, []Change{c}, &Measurement{})
+		s.Keep(store, &Report{Measurement: new(Measurement), Changes: []Change{c}}, false, completes)
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(s.offers))}
 		if i%50 == 49 {
 			outcome.Err = syscall.EIO
 		}
-		s.Saved(outcome)
+		d := s.Saved(outcome)
+		d.Noted()
 		id, _ := s.archive.last(b, "", at)
 		if outcome.Err == nil {
 			lastSaved = fmt.Sprint(s.offers)
 		}
-		if d := s.outcomes[len(s.outcomes)-1]; d.ID != outcome.ID || d.Of != b || !d.End.Equal(at) || outcome.Err == nil && string(id) != lastSaved {
+		if d.ID != outcome.ID || d.Of != b || !d.End.Equal(at) || outcome.Err == nil && string(id) != lastSaved {
 			t.Fatalf("window %d: a notice would name %q, the outcome is %+v, want %q", i, id, d, lastSaved)
 		}
 	}
@@ -51,38 +52,35 @@ func TestLastDump(t *testing.T) {
 // The dump of a figure has the profile of its parts. Where there is none, it has that of CPU.
 func TestDumpOfAFigure(t *testing.T) {
 	for most, want := range map[int]string{10_000: "goroutine.pb.gz cpu.pb.gz", 1: "cpu.pb.gz goroutine.pb.gz"} {
-		names := ""
-		s := newStill(t, func(c *Config) {
-			c.Dumps = append(c.Dumps, func(_ dumps.ID, d *dumps.Dump) { names = d.Files[0].Name + " " + d.Files[1].Name })
-		}, "x: goroutines below 1 for 1 windows")
+		s := newStill(t, nil, "x: goroutines below 1 for 1 windows")
+		s.exports = true
 		s.measure.parts = profiles.Taker{Goroutines: most}
 		r := s.figures(1, map[string]float64{"goroutines": 5000})
 		r.CPU.Data = packed("cpu 10s\nmain.main;main.work 100\n")
 		s.judgeFigures(t, r)
-		if names != want {
+		if names := s.dumps[0].Files[0].Name + " " + s.dumps[0].Files[1].Name; names != want {
 			t.Errorf("profiles of up to %d goroutines: the dump has %q, want %q", most, names, want)
 		}
 	}
 }
 
-// Those who want dumps or windows get them, also without a store. A notice names a dump that only
-// they have.
-func TestObservers(t *testing.T) {
-	var files, seen []string
-	var kept dumps.ID
+// A report has the good window, and dumps are made also without a store, if others keep them. A notice names such a dump.
+func TestDumpsElsewhere(t *testing.T) {
+	var seen []string
 	s := newStill(t, func(c *Config) {
-		c.Windows = append(c.Windows, func(w *Window) {
-			seen = append(seen, fmt.Sprint(w.Table.Count(), w.Elapsed, w.Work, len(w.Profile.Bytes()) > 0))
-		})
-		c.Dumps = append(c.Dumps, func(id dumps.ID, d *dumps.Dump) { files, kept = append(files, d.Name+" "+d.Files[0].Name), id })
+		c.Always = true
 		c.Work = map[string]func() float64{"row": func() float64 { return 7 }}
 		c.Process.Source = windows("cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.serve;fmt.Println 700\n")
 	}, "x: fmt.Println below 20% for 1 windows", "y: process below 100 cores")
-	s.Window(t.Context(), false)
-	if !slices.Equal(seen, []string{"1000 10s map[row:0] true"}) || !slices.Equal(files, []string{"x cpu.pb.gz"}) {
-		t.Errorf("windows %q, dumps %q", seen, files)
+	s.exports = true
+	s.took = func(r *Report) {
+		seen = append(seen, fmt.Sprint(r.Samples, r.Good.Elapsed, r.Good.Work, len(r.Good.Profile.Bytes()) > 0))
 	}
-	if len(s.told) != 1 || s.told[0].Dump != kept || kept == "" {
+	s.step(t)
+	if !slices.Equal(seen, []string{"1000 10s map[row:0] true"}) || len(s.dumps) != 1 || s.dumps[0].Name+" "+s.dumps[0].Files[0].Name != "x cpu.pb.gz" {
+		t.Errorf("windows %q, dumps %v", seen, s.dumps)
+	}
+	if len(s.told) != 1 || s.told[0].Dump != s.dumps[0].ID || s.told[0].Dump == "" {
 		t.Errorf("told %+v", s.told)
 	}
 }
@@ -104,18 +102,19 @@ func TestFlightRecorderHasError(t *testing.T) {
 			n, err := to.Write([]byte("trace"))
 			return int64(n), err
 		})
+		var k Kept
 		s := newStill(t, func(c *Config) { c.Trace = recorder }, "x: fmt.Println below 20%")
-		if files := s.archive.beside(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+		if files := s.archive.beside(&k); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 			t.Error("there is a trace, but the recorder has failed")
 		}
-		if s.traced == nil || !strings.Contains(s.traced.Error(), "in progress") {
-			t.Errorf("%v, want the error", s.traced)
+		if k.Trace == nil || !strings.Contains(k.Trace.Error(), "in progress") {
+			t.Errorf("%v, want the error", k.Trace)
 		}
-		if files := s.archive.beside(); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
+		if files := s.archive.beside(&k); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
 			t.Errorf("no trace in %v after the recorder has recovered", files)
 		}
-		if s.traced != nil {
-			t.Errorf("%v, want none", s.traced)
+		if k.Trace != nil {
+			t.Errorf("%v, want none", k.Trace)
 		}
 	})
 }
@@ -143,15 +142,16 @@ func TestFlightRecorderFails(t *testing.T) {
 				defer close(release)
 				var calls atomic.Int32
 				recorder := recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
+				var k Kept
 				s := newStill(t, func(c *Config) { c.Trace = recorder }, "x: fmt.Println below 20%")
 				for range 2 {
-					if files := s.archive.beside(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+					if files := s.archive.beside(&k); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 						t.Error("there is a trace")
 					}
 					time.Sleep(5 * second)
 				}
-				if calls.Load() != 1 || s.traced == nil || !strings.Contains(s.traced.Error(), tt.say) {
-					t.Errorf("%d calls, %v", calls.Load(), s.traced)
+				if calls.Load() != 1 || k.Trace == nil || !strings.Contains(k.Trace.Error(), tt.say) {
+					t.Errorf("%d calls, %v", calls.Load(), k.Trace)
 				}
 			})
 		})

@@ -10,9 +10,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
@@ -23,17 +23,18 @@ import (
 const second, minute = time.Second, time.Minute
 
 // A still is a loop without a goroutine of its own: the test steps through its windows, and sees
-// what its host is told.
+// what they report.
 type still struct {
 	*Loop
-	budgets  *Set
 	cores    float64 // that the process uses
 	begun    time.Time
+	took     func(*Report) // also takes each; nil for nothing
 	changes  []Change
 	told     []Told
 	outcomes []Dumped
-	traced   error
+	dumps    []Offered
 	offers   int
+	exports  bool // somebody wants dumps
 }
 
 // newStill is a loop with budgets, of which a function may change the configuration.
@@ -57,27 +58,38 @@ func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
 				return dumps.ID(fmt.Sprint(s.offers)), nil
 			},
 		},
-		Host: Host{
-			Set: func() *Set { return s.budgets }, Store: func() *dumps.Store { return nil },
-			Waits: func(time.Time) {}, Linked: func(Linked) {}, Measured: func(*Measurement) {},
-			Judged: func(c []Change) { s.changes = slices.Clone(c) }, Told: func(l []Told) { s.told = append(s.told, l...) },
-			Spent: func(Cost) {}, Sidecar: func(*Budget) []byte { return []byte("{}") },
-			Dumped: func(d Dumped) { s.outcomes = append(s.outcomes, d) }, Traced: func(err error) { s.traced = err },
-			Panicked: func(err error, _ bool) { t.Error(err) },
-		},
 	}
 	if change != nil {
 		change(&cfg)
 	}
 	var err error
-	if s.budgets, err = Compile(budget.Must(sentences...), cfg.Every, cfg.Window, nil); err != nil {
+	if cfg.Budgets, err = Compile(budget.Must(sentences...), cfg.Every, cfg.Window, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Loop = New(cfg)
-	s.adopt(t.Context(), s.budgets)
+	s.adopt(t.Context(), cfg.Budgets)
 	t.Cleanup(s.Close)
 	return s
 }
+
+// step takes a window.
+func (s *still) step(t *testing.T) {
+	t.Helper()
+	s.Step(t.Context(), false, s.take)
+}
+
+// take acts on a report, as a guard does.
+func (s *still) take(r *Report) {
+	if s.took != nil {
+		s.took(r)
+	}
+	s.changes = slices.Clone(r.Changes)
+	k := s.Keep(nil, r, s.exports, completes)
+	s.dumps, s.outcomes = append(s.dumps, k.Dumps...), append(s.outcomes, k.Left...)
+	s.told = append(s.told, s.Told(context.Background(), r, k)...)
+}
+
+func completes(_ *Change, d *dumps.Dump) bool { d.Budget = []byte("{}"); return true }
 
 func (s *still) snap() process.Snapshot {
 	now := time.Now()
@@ -113,12 +125,12 @@ func (s *still) figures(minutes float64, figures map[string]float64) *Measuremen
 func (s *still) judgeFigures(t *testing.T, r *Measurement) {
 	t.Helper()
 	var own clock
-	s.decide(t.Context(), r, s.measure.profiles(r, s.set, &own))
+	s.take(&Report{Measurement: r, Changes: s.decide(t.Context(), r, s.measure.profiles(r, s.set, &own))})
 }
 
 // find advances the alert of a budget by a finding in the window that ends after so many minutes.
 func (s *still) find(of *Budget, minutes float64, f judge.Finding) Change {
-	return s.change(of, minutes, f, of.Of.Result(f))
+	return s.change(of, minutes, f, bridge.Result[budget.Result](of.Of, f))
 }
 
 func (s *still) change(of *Budget, minutes float64, f judge.Finding, r budget.Result) Change {
@@ -129,6 +141,6 @@ func (s *still) change(of *Budget, minutes float64, f judge.Finding, r budget.Re
 // stand makes the alert of a budget fire, or not, by what has been proven.
 func (s *still) stand(of *Budget, state alert.State, proven budget.Verdict, strength float64) {
 	now := s.alerts.of[of]
-	now.alert.State, now.proven, now.evidence = state, evidence.Verdict(proven), strength
+	now.Alert.State, now.Proven, now.Evidence = state, proven, strength
 	s.alerts.of[of] = now
 }

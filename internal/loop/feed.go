@@ -3,7 +3,6 @@ package loop
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -138,11 +137,7 @@ func zipped(data []byte) []byte {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return slices.Clone(data)
 	}
-	var out bytes.Buffer // which has no errors
-	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	_, _ = z.Write(data)
-	_ = z.Close()
-	return out.Bytes()
+	return decode.Gzip(data)
 }
 
 // times checks the time of a window.
@@ -160,7 +155,7 @@ func (f *Feed) times(start, end, now time.Time) error {
 	case end.After(now.Add(fedSlack)):
 		return fmt.Errorf("it ends in %v, which is in the future: say when it was stopped, by this machine's clock", end.Sub(now).Round(time.Second))
 	case now.Sub(end) > fedAge:
-		return fmt.Errorf("it ended %v ago, and would be judged as if it were of now: feed profiles when they are taken", now.Sub(end).Round(time.Second))
+		return fmt.Errorf("it ended %v ago, and would be judged as current: feed profiles when they are taken", now.Sub(end).Round(time.Second))
 	case start.Before(f.ends.Add(-min(took/10, fedSlack))):
 		return fmt.Errorf("it starts at %s, and the one before ended at %s: feed each profile once, in order, and none that overlap",
 			start.Format(time.TimeOnly), f.ends.Format(time.TimeOnly))
@@ -175,17 +170,17 @@ func fits(t *decode.Table, start, end time.Time) error {
 		return errors.New("it has negative values, as the difference of two profiles has: feed what runtime/pprof has written")
 	}
 	if d := time.Duration(t.DurationNanos); d < took-took/10-fedSlack || d > took+took/10+fedSlack {
-		return fmt.Errorf("it says that it covers %v, and was fed as one of %v: say when it was started and stopped", d.Round(time.Millisecond), took.Round(time.Millisecond))
+		return fmt.Errorf("it says that it covers %v, but was fed as one of %v: say when it was started and stopped", d.Round(time.Millisecond), took.Round(time.Millisecond))
 	}
 	if at := time.Unix(0, t.TimeNanos); t.TimeNanos != 0 && (at.Before(start.Add(-fedSlack-took/10)) || at.After(end)) {
-		return fmt.Errorf("it says that it starts at %s, and was fed as from %s: say when it was started", at.Format(time.DateTime), start.Format(time.DateTime))
+		return fmt.Errorf("it says that it starts at %s, but was fed as from %s: say when it was started", at.Format(time.DateTime), start.Format(time.DateTime))
 	}
 	used := time.Duration(0)
 	for i := range t.Samples {
 		used = time.Duration(decode.AddSaturating(int64(used), t.Values[2*i+1]))
 	}
 	if most := time.Duration(runtime.NumCPU()) * (took + took/3 + fedSlack); used > most {
-		return fmt.Errorf("it has %v of CPU in %v, more than this machine's %d cores have: feed the profiles of this process only", used.Round(time.Second), took.Round(time.Second), runtime.NumCPU())
+		return fmt.Errorf("it has %v of CPU in %v, more than this machine's %d cores can use: feed the profiles of this process only", used.Round(time.Second), took.Round(time.Second), runtime.NumCPU())
 	}
 	return nil
 }

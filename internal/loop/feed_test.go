@@ -44,7 +44,7 @@ func TestFeedRefuses(t *testing.T) {
 		"old":               {nil, 20 * minute, 20*minute - 10*second, "feed profiles when they are taken"},
 		"overlaps":          {nil, 15 * second, 5 * second, ""}, // of the first; the same again does
 		"another time":      {func(start time.Time) []byte { return profileOf(fedText, start.Add(-time.Hour)) }, 10 * second, 0, "it says that it starts at"},
-		"another length":    {nil, 60 * second, 0, "it says that it covers 10s, and was fed as one of 1m0s"},
+		"another length":    {nil, 60 * second, 0, "it says that it covers 10s, but was fed as one of 1m0s"},
 		"heap":              {func(time.Time) []byte { return profileOf("heap\nmain.main 3 4096\n", time.Time{}) }, 10 * second, 0, "expected a CPU profile"},
 		"nothing":           {func(time.Time) []byte { return nil }, 10 * second, 0, "malformed"},
 		"no profile":        {func(time.Time) []byte { return []byte("<html>") }, 10 * second, 0, "this is text"},
@@ -130,17 +130,17 @@ func TestFedWindows(t *testing.T) {
 				time.Sleep(d)
 				return own.Capture(ctx, d)
 			})
-			c.Host.Measured = func(m *Measurement) {
-				mu.Lock()
-				defer mu.Unlock()
-				if m.Tried {
-					seen = append(seen, m)
-				}
-			}
 		}, "x: fmt.Println below 20%", "y: main.work below 1ms per row", "z: goroutines below 100000")
+		s.took = func(r *Report) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Measurement != nil && r.Tried {
+				seen = append(seen, r.Measurement)
+			}
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { s.Run(ctx); close(ended) }()
+		go func() { s.Run(ctx, s.take); close(ended) }()
 		defer func() { cancel(); <-ended }()
 		time.Sleep(5 * second)
 		for range 20 {

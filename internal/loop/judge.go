@@ -2,11 +2,15 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -19,8 +23,8 @@ type Verdict struct {
 	Finding    judge.Finding
 	Result     budget.Result // the finding in words
 	Start, End time.Time     // of the time that was judged
-	Seen       Seen
 
+	seen    Seen
 	fed     time.Duration // the length of the window, if other code has taken it
 	silent  bool          // nothing was found out, so the alert does not change
 	idle    bool          // its condition does not hold, as figures show; the evidence stays as it is
@@ -32,8 +36,18 @@ type Verdict struct {
 type Seen struct {
 	Judged bool // it has
 	Worked bool // a unit of its work has been done, in a window or between two
-	Missed int  // windows in which the program worked and the budget had nothing to judge
+	// Unlabelled says that they lacked the label that the budget is about.
+	Unlabelled bool
+	Missed     int // windows in which the program worked and the budget had nothing to judge
 }
+
+// IneffectiveWindows is the number of windows without a sample in a budget's "in" and "where", or
+// without a unit of its work, after which there is a warning: an hour at the defaults, or less
+// while windows come more often. The binary does not tell whether there will be any.
+const IneffectiveWindows = 60
+
+// Ineffective reports whether the budget may never have anything to judge.
+func (s Seen) Ineffective() bool { return !s.Judged && s.Missed >= IneffectiveWindows }
 
 // A judger turns measurements into verdicts. It keeps what the windows so far say together.
 type judger struct {
@@ -41,7 +55,8 @@ type judger struct {
 	started time.Time // of the guard
 	module  string
 	decoder *decode.Decoder
-	partsOf func(kind string, taken []profile) (decode.Source, error)
+	partsOf func(kind string, taken []profile) (profile, error)
+	shows   func(label, value string) bool // nil: all values
 	known   map[*Budget]*memory
 }
 
@@ -77,6 +92,53 @@ func (j *judger) adopt(s *Set) {
 func (j *judger) forget(b *Budget) {
 	k := j.known[b]
 	k.watch.Ended(k.at)
+}
+
+// A watching is what is known of a process from window to window: of this one, or of another.
+type watching struct {
+	set       *Set // of the last window
+	judge     judger
+	alerts    alerts
+	functions *functions.Counter // nil for none
+}
+
+// watch knows nothing yet. It counts so many functions, and least is the time between two notices about offenders.
+func watch(every time.Duration, started time.Time, module string, count int, least time.Duration) watching {
+	w := watching{judge: judger{every: every, started: started, module: module}, alerts: alerts{started: started, least: least}}
+	if count > 0 {
+		w.functions = functions.New(count)
+	}
+	return w
+}
+
+// adopt makes a set of budgets the one that is judged.
+func (w *watching) adopt(s *Set) {
+	w.set = s
+	w.judge.adopt(s)
+	w.alerts.adopt(s)
+}
+
+// decide judges a window.
+func (w *watching) decide(ctx context.Context, m *Measurement, profiles []profile) []Change {
+	changes := w.alerts.changes(w.judge.verdicts(ctx, w.set, m, profiles))
+	for i := range changes {
+		if c := &changes[i]; c.Notice != nil && c.Notice.Event.Ends() {
+			w.judge.forget(c.Of)
+		}
+	}
+	return changes
+}
+
+// count counts the functions of a window, unless it could not be charged.
+func (w *watching) count(of functions.Window, err error) (*functions.Totals, error) {
+	if err == nil {
+		err = foreign.Recovered(func() error { return w.functions.Add(of) })
+	}
+	if err != nil {
+		err = fmt.Errorf("a window was left out: %w", err)
+	}
+	totals := w.functions.Totals()
+	return &totals, err
 }
 
 // A judging is the work on one window.
@@ -133,7 +195,7 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 		return v, false
 	}
 	switch {
-	case b.Needs.Counters:
+	case b.Needs.Counters && (w.r.lacks == nil || !w.r.lacks(&b.Rule)):
 		counted, from, ok := k.count(b, v.Finding, w.r, w.every)
 		v.Finding, v.Start, v.idle, lost = w.withParts(b, counted, p.kind, t), from, false, lost && !ok
 	case b.Rule.Subject == "gc": // other values are those at the window's end
@@ -142,9 +204,12 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 	if b.Needs.Profile == "" {
 		v.Finding, v.parts = w.madeOf(b, v.Finding)
 	}
-	v.Result, v.silent = b.Of.Result(v.Finding), lost || isWorkUnknown(&v.Finding)
+	if label := b.Rule.Label; label != "" && w.shows != nil {
+		v.Finding.Hide(func(value string) bool { return w.shows(label, value) })
+	}
+	v.Result, v.silent = bridge.Result[budget.Result](b.Of, v.Finding), lost || isWorkUnknown(&v.Finding)
 	k.seen = k.seen.next(&v.Finding, lost)
-	v.Seen = k.seen
+	v.seen = k.seen
 	return v, true
 }
 
@@ -174,8 +239,9 @@ func (s Seen) next(f *judge.Finding, lost bool) Seen {
 	if lost {
 		return s
 	}
+	_, s.Unlabelled = f.Reason.(judge.NoLabel)
 	switch f.Reason.(type) {
-	case judge.OutOfScope: // and not another reason, such as idle
+	case judge.OutOfScope, judge.NoLabel: // and not another reason, such as idle
 		s.Missed++
 	case judge.NoWork:
 		if !s.Worked {
@@ -208,24 +274,22 @@ func (w *judging) withParts(b *Budget, f judge.Finding, kind string, t *decode.T
 	return f
 }
 
-// figureKinds are the kinds of profile that show the parts of a figure. That of gc is what was allocated
-// since the last window that failed, so the first that fails has none.
-var figureKinds = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
-
 // madeOf is a finding on a figure with its parts as the offenders, if it fails. If there is
 // no profile, because there are very many goroutines, the parts are those of the last window that had one,
-// while the figure fails in each.
+// while the figure fails in each. Those of gc are what was allocated since the last window that failed, so the first
+// that fails has none.
 func (w *judging) madeOf(b *Budget, f judge.Finding) (judge.Finding, *parts) {
-	k, kind := w.known[b], figureKinds[b.Rule.Subject]
+	k, kind := w.known[b], judge.FigureKinds[b.Rule.Subject].Parts
 	if kind == "" || f.Verdict != evidence.Fail {
 		k.parts = nil
 		return f, nil
 	}
 	p := w.partsBy(kind, unit.Share, func() (p decode.Source, t *decode.Table, err error) {
-		if p, err = w.partsOf(kind, w.taken); err == nil {
-			t, err = decodedKind(w.decoder, kind, p)
+		of, err := w.partsOf(kind, w.taken)
+		if err == nil {
+			t, err = decoded(w.decoder, &of, w.r)
 		}
-		return p, t, err
+		return of.Source, t, err
 	})
 	if p.err == nil {
 		k.parts = p.offenders
@@ -272,7 +336,7 @@ func (w *judging) partsBy(kind string, of unit.Dimension, take func() (decode.So
 // largestParts are the functions with a large share of a profile.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
 	j := judge.New([]judge.Rule{judge.Largest(kind, of)})
-	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Live: true, Module: module, Modules: process.Modules()})
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Module: module, Modules: process.Modules()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,76 +1,73 @@
 // Package loop is the guard's work: window after window, it measures the process, judges the
-// measurement by the budgets, advances their alerts, and acts on what has changed.
+// measurement by the budgets, and advances their alerts.
 //
-//	open -> capture -> Measurement -> profiles -> []Verdict -> []Change -> dumps, []Told
+//	open -> capture -> Measurement -> profiles -> []Verdict -> []Change -> Report
 //
 // Each step takes what the one before has made, and what was made is not changed. What has to be
 // known from window to window stands in the step that needs it: [measurer], [judger], [alerts],
-// [archive]. What is found is handed to a [Host].
+// [archive]. All that leaves a window is a [Report]; nobody is called while one is judged. Who takes
+// it has profiles of what fails kept by [Loop.Keep].
 package loop
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // Config is what a loop works with.
 type Config struct {
+	Budgets       *Set // the first
 	Every, Window time.Duration
 	Started       time.Time
 	Module        string // of the program
 	Baseline      *decode.Table
 	BaselineWork  map[string]float64
-	Releases      Releases      // nil for none
-	DumpEvery     time.Duration // between two dumps of a budget with the same offender, at least
-	Trace         Recorder      // nil for none
+	Reference     *reference.Keeper // compares builds; nil for none
+	Functions     int               // how many are counted by name; 0 for none
+	Always        bool              // CPU is profiled, also if no budget needs it
+	DumpEvery     time.Duration     // between two dumps of a budget with the same offender, at least
+	Trace         Recorder          // nil for none
 
 	// Work are the counters of work, and Registry reads further ones. Both are code of the host.
 	Work     map[string]func() float64
 	Registry func(units []string) (Readings, error)
 
-	// Windows are called with each good window of CPU, and Dumps with each dump, also if there is no
-	// store, or it refuses the dump: they keep it elsewhere. Describe adds a file to each dump for
-	// them; nil: none. They are called on the loop's goroutine, and must not block.
-	Windows  []func(*Window)
-	Dumps    []func(dumps.ID, *dumps.Dump)
-	Describe func(*Change, *dumps.Dump) dumps.File
+	// ShowsLabel reports whether the value of a label may be told; nil: all may. It is code of the host.
+	ShowsLabel func(key, value string) bool
 
 	Feed    *Feed // nil for none
 	Process Process
-	Host    Host
 }
 
-// Releases compare the build that runs with another one.
-type Releases interface {
-	judge.Releases
-	Before() *release.Side // the other one, nil if it is not known
-	Normal() []byte        // a profile of what was normal, empty if it is not known
-}
+// A Report is what a window has found out. The first one has only Next, as there was no window yet, and one of a
+// window that has panicked has only Next, Err and GivesUp.
+type Report struct {
+	Next    time.Time // when the next window is due
+	Err     error     // of a panic
+	GivesUp bool      // it was one too many, and there are no further windows
 
-// A Host is what the loop's owner does with what is found. All functions but Dumped are called
-// on the loop's goroutine.
-type Host struct {
-	Set   func() *Set         // in force
-	Store func() *dumps.Store // nil for none
-
-	Waits    func(next time.Time)          // the next window is due then
-	Linked   func(Linked)                  // before the first window of a set
-	Measured func(*Measurement)            // of each window, in this order
-	Judged   func([]Change)                //
-	Told     func([]Told)                  //
-	Spent    func(Cost)                    //
-	Sidecar  func(*Budget) (status []byte) // of a dump, nil if the budget is not in force
-	Dumped   func(Dumped)                  // also on the goroutine of the store
-	Traced   func(error)                   // the execution trace was written, or why not
-	Panicked func(err error, givesUp bool) // in a window
+	*Measurement
+	Linked    *Linked           // in the first window of a set of budgets
+	Good      *Window           // nil if there is no good window of CPU
+	Functions *functions.Totals // nil if the window is none that is counted
+	Release   *release.Comparison
+	News      bool // Release has something that was not told before
+	// Parts are what else the loop does, by the part of the guard, with what is wrong with it; nil if nothing is.
+	Parts   map[string]error
+	Changes []Change
+	Cost    Cost
 }
 
 // A Cost is what a window has cost.
@@ -80,32 +77,25 @@ type Cost struct {
 	Paused time.Time // until when there are no windows, as the cost was too high; zero for no pause
 }
 
-// Told is a notice, with the dump that shows what it is about, if there is one.
-type Told struct {
-	Of *Budget
-	At time.Time
-	Notice
-	Dump   dumps.ID
-	Dumped time.Time // the end of its window
-}
-
-// settled is how old a guard is when what its windows cost is added up, for functions and for releases. What a
+// Settled is how old a process is when what its windows cost is added up, for functions and for releases. What a
 // process does to get ready, as to fill its caches, is no cost of its work, and at a deploy all processes do it.
-const settled = time.Minute
+const Settled = time.Minute
 
 // panicLimit is how many windows in a row may panic until the loop gives up.
 const panicLimit = 3
 
-// A Loop takes windows. Only its goroutine uses its fields, but for the archive.
+// A Loop takes windows. Only its goroutine uses its fields, but for the budgets and the archive.
 type Loop struct {
 	Config
-	pace      pace.Pace
-	measure   *measurer
-	judge     judger
-	alerts    alerts
+	budgets atomic.Pointer[Set] // in force from the next window on
+	pace    pace.Pace
+	measure *measurer
+	watching
 	archive   archive
-	set       *Set     // of the last window
-	notLinked []string // patterns of the set that match no function, once known
+	linked    *Linked       // of a set of which no report has told yet
+	notLinked []string      // patterns of the set that match no function, once known
+	next      time.Time     // when the next window is due
+	took      time.Duration // the CPU time of taking the last report
 }
 
 // New returns a loop that has not begun.
@@ -114,45 +104,47 @@ func New(cfg Config) *Loop {
 	least := cfg.DumpEvery / 10 // between two with different offenders, and between notices about them
 	now := cfg.Process.Snap()
 	l.measure = &measurer{
-		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: len(cfg.Windows) > 0,
-		releases: cfg.Releases,
-		facts:    judge.Facts{Live: true, Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
-		work:     cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
+		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: cfg.Always || cfg.Functions > 0 || cfg.Reference != nil,
+		facts: judge.Facts{Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
+		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
 		last: now, heap: heapMeter{rested: now},
 	}
 	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder
-	l.judge = judger{every: cfg.Every, started: cfg.Started, module: cfg.Module, decoder: &l.measure.decoder, partsOf: l.measure.partsOf}
-	l.alerts = alerts{started: cfg.Started, least: least}
-	l.archive = archive{
-		every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace,
-		status: cfg.Host.Sidecar, ended: cfg.Host.Dumped, traced: cfg.Host.Traced, observers: cfg.Dumps, describe: cfg.Describe,
+	l.watching = watch(cfg.Every, cfg.Started, cfg.Module, cfg.Functions, least)
+	l.judge.decoder, l.judge.partsOf, l.judge.shows = &l.measure.decoder, l.measure.partsOf, cfg.ShowsLabel
+	l.archive = archive{every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace}
+	if r := cfg.Reference; r != nil {
+		l.measure.facts.Releases, l.archive.normal = r, r.Normal
 	}
-	if cfg.Releases != nil {
-		l.archive.normal = cfg.Releases.Normal
-	}
+	l.Use(cfg.Budgets)
 	return l
 }
 
-// Run takes windows until the context ends, or panics again and again.
-func (l *Loop) Run(ctx context.Context) {
+// Use puts budgets in force, from the next window on.
+func (l *Loop) Use(s *Set) { l.budgets.Store(s) }
+
+// Run takes windows until the context ends, or panics again and again. What each has found out is handed to take,
+// on this goroutine.
+func (l *Loop) Run(ctx context.Context, take func(*Report)) {
 	defer l.Close()
-	next, panicked := time.Now().Add(l.pace.First()), 0 // in a row
-	for {
-		early, ok := l.wait(ctx, next)
-		if !ok {
+	l.next = time.Now().Add(l.pace.First())
+	take(&Report{Next: l.next})
+	for panicked := 0; ; { // in a row
+		early, ok := l.wait(ctx, l.next)
+		if !ok || ctx.Err() != nil { // the next window may be due, too
 			return
 		}
 		began := time.Now()
-		err := foreign.Recovered(func() error { l.Window(ctx, early); return nil })
+		err := foreign.Recovered(func() error { l.Step(ctx, early, take); return nil })
 		if err == nil {
 			panicked = 0
-		} else {
-			panicked++
-			if l.Host.Panicked(err, panicked == panicLimit); panicked == panicLimit {
-				return
-			}
+			continue
 		}
-		next = l.next(began, time.Now())
+		panicked++
+		l.next = l.after(began, time.Now())
+		if take(&Report{Next: l.next, Err: err, GivesUp: panicked == panicLimit}); panicked == panicLimit {
+			return
+		}
 	}
 }
 
@@ -162,15 +154,15 @@ func (l *Loop) Close() {
 	l.measure.parts.Close()
 }
 
-// Saved takes the outcome of a dump that was offered. The store may call it at any time.
-func (l *Loop) Saved(o dumps.Outcome) { l.archive.saved(o) }
-
-// Window takes and judges one window of all kinds of profile that the budgets need.
-func (l *Loop) Window(ctx context.Context, early bool) {
+// Step takes and judges one window of all kinds of profile that the budgets need, and hands it over. It does not if the
+// context ends meanwhile.
+func (l *Loop) Step(ctx context.Context, early bool, take func(*Report)) {
+	began := time.Now()
 	var own clock
 	var before *reading
+	r := new(Report)
 	own.run(func() {
-		l.adopt(ctx, l.Host.Set())
+		l.adopt(ctx, l.budgets.Load())
 		before = l.measure.begin()
 	})
 	cpu, tried := l.measure.capture(ctx, l.set)
@@ -180,108 +172,84 @@ func (l *Loop) Window(ctx context.Context, early bool) {
 	if cpu.Fed {
 		defer l.Feed.count(-1)
 	}
-	var m *Measurement
 	own.run(func() {
-		m = l.measure.end(before, cpu, tried, early, l.notLinked)
-		l.Host.Measured(m)
-		if w := m.good(); w != nil {
-			w.Settled = w.Start.Sub(l.Started) >= settled
-			for _, observe := range l.Windows {
-				observe(w)
-			}
-		}
+		r.Measurement = l.measure.end(before, cpu, tried, early, l.notLinked)
+		l.addUp(ctx, r)
 	})
-	profiles := l.measure.profiles(m, l.set, &own)
-	own.run(func() { l.decide(ctx, m, profiles) })
-	l.settle(own.spent+m.cost, m)
+	profiles := l.measure.profiles(r.Measurement, l.set, &own)
+	own.run(func() { r.Changes = l.decide(ctx, r.Measurement, profiles) })
+	r.Cost = l.cost(own.spent+r.cost+l.took, r.Now.At)
+	l.next = l.after(began, time.Now())
+	r.Next, r.Linked, l.linked = l.next, l.linked, nil
+	var taking clock
+	defer func() { l.took = taking.spent }() // which is a part of the cost of the next window
+	taking.run(func() { take(r) })
+	l.measure.rest(r.Measurement)
 }
 
-// adopt makes a set of budgets the one that is judged.
+// addUp adds a good window up: for functions, and for the reference of this build.
+func (l *Loop) addUp(ctx context.Context, r *Report) {
+	w := l.measure.good(r.Measurement)
+	r.Good, r.Parts = w, map[string]error{}
+	if w == nil || l.functions == nil && l.Reference == nil {
+		return
+	}
+	if w.Start.Sub(l.Started) < Settled {
+		if l.Reference != nil {
+			l.Reference.Begin()
+		}
+		return
+	}
+	var charged *tree.Tree
+	err := foreign.Recovered(func() (err error) { charged, err = l.measure.charged(ctx, r.table); return err })
+	if l.functions != nil {
+		r.Functions, r.Parts["functions"] = l.count(functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: w.Work, NoWork: w.NoWork}, err)
+	}
+	if l.Reference == nil {
+		return
+	}
+	if err == nil {
+		err = l.Reference.Window(charged, release.Piece{CPU: w.CPU.Seconds(), Elapsed: w.Elapsed.Seconds(), Work: w.Work, Machine: r.before.machine(r.now)})
+	}
+	if err != nil {
+		err = fmt.Errorf("the reference of this build: %w", err)
+	}
+	r.Parts["reference"] = err
+	r.Release, r.News = l.Reference.Balance(ctx)
+}
+
+// adopt makes a set of budgets the one that is judged, if it is another one than before.
 func (l *Loop) adopt(ctx context.Context, s *Set) {
 	if l.set == s {
 		return
 	}
-	l.set = s
 	l.measure.adopt(s)
-	l.judge.adopt(s)
-	l.alerts.adopt(s)
+	l.watching.adopt(s)
 	linked := s.linkedIn(ctx, l.Process.Linked)
-	l.notLinked = linked.missing
-	l.Host.Linked(linked)
+	l.notLinked, l.linked = linked.missing, &linked
 }
 
-// decide judges a window, and acts on it.
-func (l *Loop) decide(ctx context.Context, m *Measurement, profiles []profile) {
-	changes := l.alerts.changes(l.judge.verdicts(ctx, l.set, m, profiles))
-	for i := range changes {
-		if n := changes[i].Notice; n != nil && n.Event.Ends() {
-			l.judge.forget(changes[i].Of)
-		}
-	}
-	l.act(ctx, changes, m)
-}
-
-// act hands out what has changed, and saves profiles of what fails. All kinds of profile have been
-// judged before, so that a slow disk delays notices, but no measurement.
-func (l *Loop) act(ctx context.Context, changes []Change, m *Measurement) {
-	var offered []*dump
-	defer func() { // also after a panic, and when the guard stops: an alert never fires without a notice
-		saving, cancel := context.WithTimeout(ctx, dumpWait)
-		defer cancel()
-		for _, d := range offered { // no notice names a file that does not exist
-			select {
-			case <-d.ended:
-			case <-saving.Done():
-			}
-		}
-		l.Host.Told(l.told(changes))
-	}()
-	l.Host.Judged(changes)
-	offered = l.archive.save(l.Host.Store(), changes, m)
-}
-
-// told are the notices of a window with their dumps.
-func (l *Loop) told(changes []Change) (list []Told) {
-	for i := range changes {
-		c := &changes[i]
-		if c.Notice == nil {
-			continue
-		}
-		t := Told{Of: c.Of, At: c.End, Notice: *c.Notice}
-		if !t.Event.Ends() {
-			t.Dump, t.Dumped = l.archive.last(c.Of, c.worst(), c.End)
-			if t.Dump != "" && t.Dumped.Before(t.At) {
-				t.Message += "; the dump is of an earlier window that failed, which ended at " + t.Dumped.Format(time.DateTime)
-			}
-		}
-		list = append(list, t)
-	}
-	return list
-}
-
-// settle ends a window: its cost decides when the next ones are.
-func (l *Loop) settle(cost time.Duration, m *Measurement) {
-	at := m.Now.At
-	c := Cost{CPU: cost, Share: l.pace.Spent(cost, at.Sub(l.measure.last.At), at)}
-	if until, paused := l.pace.Paused(at); paused {
+// cost adds what a window has cost until now: it decides when the next ones are.
+func (l *Loop) cost(spent time.Duration, now time.Time) Cost {
+	c := Cost{CPU: spent, Share: l.pace.Spent(spent, now.Sub(l.measure.last.At), now)}
+	if until, paused := l.pace.Paused(now); paused {
 		c.Paused = until
 	}
-	l.Host.Spent(c)
-	l.measure.rest(m)
+	return c
 }
 
-// next is the start of the window after one that began at a time. While other code has the CPU
+// after is the start of the window after one that began at a time. While other code has the CPU
 // profiler, windows without it go on for the budgets that do not need it. While a budget is
 // pending, or fires and may be over, it is after half a window, so that a person at /debug/pprof
 // can take a profile in between.
-func (l *Loop) next(began, now time.Time) time.Time {
+func (l *Loop) after(began, now time.Time) time.Time {
 	at, soon := l.pace.Next(began, now), now.Add(l.Config.Window/2)
 	switch {
 	case now.Before(l.measure.free):
 		if l.measure.free.Before(at) {
 			at = l.measure.free
 		}
-	case soon.Before(at) && l.alerts.hurries(l.Host.Set()) && l.pace.Extra(now):
+	case soon.Before(at) && l.alerts.hurries(l.budgets.Load()) && l.pace.Extra(now):
 		at = soon
 	}
 	if until, _ := l.pace.Paused(now); until.After(at) {
@@ -298,7 +266,6 @@ func (l *Loop) wait(ctx context.Context, next time.Time) (early, ok bool) {
 	tick := time.NewTicker(pace.Tick)
 	defer tick.Stop()
 	l.pace.Restart(l.Process.Snap())
-	l.Host.Waits(next)
 	for {
 		select {
 		case <-ctx.Done():

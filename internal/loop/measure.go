@@ -17,6 +17,7 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 )
 
 // A Measurement is what a window shows of the process, before anything is judged.
@@ -35,9 +36,10 @@ type Measurement struct {
 	table       *decode.Table // of the CPU profile, until another one is decoded; nil without
 	facts       judge.Facts   // but for those that differ from kind to kind
 	before, now *reading
-	period      time.Time     // the start of the period that the window completes
-	completes   bool          // the window completes a period
-	cost        time.Duration // of profiling and of reading counters, estimated
+	lacks       func(*judge.Rule) bool // the counters that a rule is about; nil for nothing
+	period      time.Time              // the start of the period that the window completes
+	completes   bool                   // the window completes a period
+	cost        time.Duration          // of profiling and of reading counters, estimated
 }
 
 // A reading is all counters at one moment.
@@ -59,14 +61,17 @@ func (r *reading) until(now *reading) judge.Usage {
 // A Window is a good window of the CPU profile, for what adds windows up.
 type Window struct {
 	Start   time.Time
-	Settled bool // it began when the process was ready: see settled
 	Elapsed time.Duration
 	CPU     time.Duration      // that the process used
 	Work    map[string]float64 // that was done, by unit
 	NoWork  map[string]string  // why the work of a unit is not known
-	Machine release.Machine    // what it did meanwhile
 	Profile decode.Source      // nobody may write to it
-	Table   *decode.Table      // the same; only until the call returns
+}
+
+// charged is the tree of a window. What it takes to charge one is forgotten: it is as large as all else that is kept.
+func (m *measurer) charged(ctx context.Context, t *decode.Table) (*tree.Tree, error) {
+	c := tree.Counter{Module: m.facts.Module, Modules: process.Modules(), Labels: m.labels}
+	return c.Tree(ctx, t)
 }
 
 // A Source has the windows of CPU. Capture waits for one of a length, and its error is in the
@@ -101,8 +106,8 @@ type measurer struct {
 	every, window time.Duration
 	always        bool        // CPU, also if no budget needs it
 	facts         judge.Facts // that are the same in each window
-	releases      Releases    // nil for none
 
+	labels   []string // whose values the reference keeps: those that budgets are about
 	work     map[string]func() float64
 	counters *counters
 	decoder  decode.Decoder
@@ -122,6 +127,7 @@ type measurer struct {
 func (m *measurer) adopt(s *Set) {
 	m.taker.Close() // a difference must not begin before its budget
 	m.counters.registry.units = RegistryUnits(s.sentences(), m.work)
+	m.labels = s.labels()
 }
 
 // begin reads what is read at both ends of a window.
@@ -136,7 +142,7 @@ func (m *measurer) begin() *reading {
 // read reads all counters.
 func (m *measurer) read() *reading {
 	r := &reading{Snapshot: m.Snap(), own: m.heap.own}
-	if m.releases != nil {
+	if m.facts.Releases != nil {
 		r.load = m.Load()
 	}
 	began, used := time.Now(), process.ProcessCPU()
@@ -197,12 +203,6 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 	r.facts.Figures = map[string]float64{
 		"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
 	}
-	if m.releases != nil {
-		r.facts.Releases = m.releases
-		if before := m.releases.Before(); before != nil && r.facts.Baseline == nil {
-			r.facts.Baseline, r.facts.BaselineWork = before.Table, before.Work()
-		}
-	}
 	gc := &r.Since
 	if !m.ended.At.IsZero() {
 		f := process.Between(m.ended, now.Snapshot)
@@ -210,7 +210,7 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 	}
 	gcOf(gc, r.table, &r.facts)
 	r.facts.Work, r.NoWork = between(before.work, now.work)
-	r.facts.NoWork = r.NoWork
+	r.facts.NoWork, r.facts.WorkBy = r.NoWork, apart(before.work, now.work)
 	r.period, r.completes = m.completed(before.At, &now.Snapshot)
 	return r
 }
@@ -223,17 +223,17 @@ func (m *measurer) whenFed(w *profiler.Window, now *reading) *reading {
 	}
 	r := &reading{Snapshot: m.last, own: now.own, work: Readings{}}
 	for unit := range now.work {
-		r.work[unit] = Answer{Why: "the window was fed by other code, and nothing was counted when it began"}
+		r.work[unit] = Answer{Why: "the window was fed by other code, and nothing was counted at its start"}
 	}
 	return r
 }
 
 // good is the good window of CPU in a measurement, nil if there is none.
-func (r *Measurement) good() *Window {
+func (m *measurer) good(r *Measurement) *Window {
 	if r.table == nil {
 		return nil
 	}
-	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Machine: r.before.machine(r.now), Profile: r.CPU.Source, Table: r.table}
+	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Profile: r.CPU.Source}
 }
 
 // machine is what the machine did from one reading to another. It is not known of a window that other
@@ -294,6 +294,7 @@ func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 type profile struct {
 	kind string
 	decode.Source
+	table *decode.Table // of another process, without a source
 	facts judge.Facts
 	err   error
 }
@@ -339,7 +340,7 @@ func (m *measurer) take(kind string, r *Measurement) profile {
 	m.due[kind] = nextAt(taken.Cost)
 	p := profile{kind: kind, Source: taken.Source, facts: r.facts, err: err}
 	f := &p.facts
-	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, taken.Elapsed, nil, nil, nil // a Baseline is a CPU profile
+	f.Kind, f.Elapsed, f.Work, f.NoWork, f.WorkBy, f.Baseline = kind, taken.Elapsed, nil, nil, nil, nil // a Baseline is a CPU profile
 	f.Periods = taken.Elapsed.Seconds() / m.every.Seconds()
 	if kinds.Of(kind).Taken == kinds.Difference {
 		f.Work, f.NoWork = between(m.works[kind], r.now.work)
@@ -367,18 +368,18 @@ func nextAt(cost time.Duration) time.Time {
 
 // partsOf returns the profile of a kind that shows what a figure is made of: that of this window's
 // budgets, if there is one of the moment.
-func (m *measurer) partsOf(kind string, taken []profile) (decode.Source, error) {
+func (m *measurer) partsOf(kind string, taken []profile) (profile, error) {
 	for _, p := range taken {
 		if p.kind == kind && p.err == nil && kinds.Of(kind).Taken == kinds.State {
-			return p.Source, nil
+			return p, nil
 		}
 	}
 	if wait := time.Until(m.due[kind]); wait > 0 {
-		return decode.Source{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
+		return profile{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
 	}
 	p, err := m.parts.Take(kind)
 	m.due[kind] = nextAt(p.Cost)
-	return p.Source, err
+	return profile{kind: kind, Source: p.Source, err: err}, err
 }
 
 // decoded is the table of a profile, without the samples of profguard itself in one of memory or
@@ -386,19 +387,15 @@ func (m *measurer) partsOf(kind string, taken []profile) (decode.Source, error) 
 // already.
 func decoded(d *decode.Decoder, p *profile, r *Measurement) (*decode.Table, error) {
 	switch {
-	case p.err != nil:
-		return nil, p.err
+	case p.err != nil || p.table != nil:
+		return p.table, p.err
 	case p.kind == kinds.CPU:
 		return r.table, nil
 	case p.kind == "":
 		return &decode.Table{Symbols: new(decode.Symbols)}, nil
 	}
-	return decodedKind(d, p.kind, p.Source)
-}
-
-func decodedKind(d *decode.Decoder, kind string, p decode.Source) (*decode.Table, error) {
 	t, err := p.Table(d)
-	if err != nil || kinds.Of(kind).Sampling == kinds.Counted {
+	if err != nil || kinds.Of(p.kind).Sampling == kinds.Counted {
 		return t, err
 	}
 	return charge.WithoutOwn(t), nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -88,7 +89,7 @@ func TestGCOfThePeriod(t *testing.T) {
 		var ends []time.Time
 		for _, pause := range []time.Duration{0, 20 * second, 20 * second, 20 * second} {
 			time.Sleep(pause)
-			s.Window(t.Context(), false)
+			s.step(t)
 			ends = append(ends, s.measure.ended.At)
 		}
 		if !ends[0].Equal(ends[1]) || !ends[0].Equal(ends[2]) || !ends[3].Equal(time.Now()) {
@@ -183,13 +184,13 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 		{"the host waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\nmain.main;main.work;main.wait;sync.(*Mutex).Lock 9000 9000s\n", budget.Fail, "main.wait"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			table, err := decodedKind(new(decode.Decoder), test.kind, decode.Source{Data: packed(test.kind + " 10s\n" + test.text)})
+			table, err := decoded(new(decode.Decoder), &profile{kind: test.kind, Source: decode.Source{Data: packed(test.kind + " 10s\n" + test.text)}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			limit := map[string]string{"allocs": "30%", "block": "30 cores"}[test.kind]
 			set := budget.Must("no function above " + limit + " of " + test.kind)
-			rules, err := set.Rules()
+			rules, err := bridge.Rules(set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +199,7 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := set[0].Result(findings[0])
+			r := bridge.Result[budget.Result](set[0], findings[0])
 			offender := ""
 			if len(r.Offenders) > 0 {
 				offender = r.Offenders[0].Function

@@ -35,7 +35,7 @@ func (c *Change) broken(is string) string {
 	if b.Name != who {
 		who = fmt.Sprintf("%s (%s)", b.Name, who)
 	}
-	text := fmt.Sprintf("budget %s %s: at %s", who, is, b.shown(r.Value))
+	text := fmt.Sprintf("budget %s %s: at %s", who, is, unit.Rounded(r.Value, r.Low, r.High, b.Rule.Dimension))
 	if _, compares := c.Finding.Reason.(judge.Released); compares { // which says what it was before
 		text = fmt.Sprintf("budget %s %s: %s", who, is, r.Reason)
 	}
@@ -76,7 +76,7 @@ func (c *Change) endedBy(event alert.Event) string {
 		return "it is no longer proven: " + r.Reason
 	case b.Rule.IsAbsent():
 		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
-	case r.Limit <= 0: // "leaked" and "steady"
+	case r.Limit <= 0: // "leaked"
 		return r.Reason
 	case event == alert.Proven && b.Alert.Each: // the largest of a small window is mostly chance
 		zone := evidence.Zone * r.Limit
@@ -102,20 +102,9 @@ func (b *Budget) Reason(r *budget.Result, a *alert.Alert, named *budget.Offender
 	if named != nil && b.Alert.Each && (len(r.Offenders) == 0 || r.Offenders[0].Function != named.Function) {
 		text += " for " + named.Function
 	}
-	left := a.CalmLeft(r.Limit, b.Alert)
-	if b.Alert.AtOnce && left > 0 {
-		text += fmt.Sprintf(": ends after about %s without a hit", unit.Plural(left, "more window"))
-		if d > b.Alert.Time { // it has come back before
-			text += fmt.Sprintf(", at least %v after the last hit", d)
-		}
-	} else {
-		text += fmt.Sprintf(": ends when %s in a row pass, over at least %v (%d so far)", unit.Plural(windows, "window"), d, a.Passes.Windows)
-		if !b.Alert.Counted {
-			text += ", or when all together prove that it is kept"
-		}
-		if left > 0 {
-			text += fmt.Sprintf(": about %s within the limit", unit.Plural(left, "more window"))
-		}
+	text += fmt.Sprintf(": ends when %s in a row pass, over at least %v (%d so far)", unit.Plural(windows, "window"), d, a.Passes.Windows)
+	if !b.Alert.Counted {
+		text += ", or when all together prove that it is kept"
 	}
 	if r.Idle {
 		text += fmt.Sprintf(", or when the condition has not held for %d periods (%s so far)", alert.IdlePeriods, unit.Plural(a.Idle.Windows, "window"))

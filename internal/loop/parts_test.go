@@ -26,7 +26,7 @@ func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
 		{sorts + "main.(*session).watch;runtime.selectgo;runtime.gopark 400\n", "main.(*session).watch"},
 		{sorts + "main.run;time.Sleep;runtime.gopark 9\n", "main.run"},
 	} {
-		table, err := decodedKind(new(decode.Decoder), "goroutine", decode.Source{Data: packed(tt.text)})
+		table, err := decoded(new(decode.Decoder), &profile{kind: "goroutine", Source: decode.Source{Data: packed(tt.text)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	s.measure.parts = profiles.Taker{Goroutines: 1}
 	s.judgeFigures(t, s.figures(1, map[string]float64{"goroutines": 5000}))
 	r := s.changes[0].Result
-	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.Contains(r.Reason, "what it is made of is not known: take goroutine profile: there are ") {
+	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.Contains(r.Reason, "the functions behind it are unknown: take goroutine profile: there are ") {
 		t.Errorf("%s", r)
 	}
 }
@@ -82,7 +82,7 @@ func TestPartsAreOfTheWindow(t *testing.T) {
 	crowd(t, 100)
 	s := newStill(t, nil, "x: goroutines below 50")
 	minutes := 0.0
-	const refused = "50; what it is made of is not known: take goroutine profile: there are "
+	const refused = "50; the functions behind it are unknown: take goroutine profile: there are "
 	const costly = 1001 // and the last profile was
 	for _, tt := range []struct {
 		most       int // of goroutines that a profile is taken of

@@ -73,18 +73,18 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 					since += d
 					return win, err
 				})
-				c.Host.Measured = func(r *Measurement) { m = r }
 			}, "prints: fmt.Println below 20% for 5m")
+			s.took = func(r *Report) { m = r.Measurement }
 			for i, want := range []alert.State{alert.Pending, alert.Pending, alert.Pending, alert.Pending, alert.Pending, alert.Firing} {
 				began := now()
-				s.Window(t.Context(), false)
+				s.step(t)
 				if got := s.changes[0].Alert.State; got != want {
 					t.Errorf("window %d: %s, want %s", i+1, got, want)
 				}
 				if m.Used.Cores != 1 || m.CPU.Elapsed != 10*second || m.CPU.Outcome != profiler.OK {
 					t.Errorf("window %d: %v cores in %v, %s", i+1, m.Used.Cores, m.CPU.Elapsed, m.CPU.Outcome)
 				}
-				wait := s.next(began, now()).Sub(now())
+				wait := s.after(began, now()).Sub(now())
 				if wait != 50*second {
 					t.Errorf("window %d: the next in %v, want a minute after its start", i+1, wait)
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/foreign"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // callTimeout is how long a Work function may take. It should be an atomic load.
@@ -25,7 +26,8 @@ const GatherTimeout = time.Second
 // An Answer is the value of a counter of work, or the reason why there is none.
 type Answer struct {
 	N   float64
-	Why string // "" if there is a number
+	Why string             // "" if there is a number
+	By  map[string]float64 // of a unit with "by": of each value of the label, in the place of N
 }
 
 // Readings are the answers of all counters at one moment, by their units of work.
@@ -98,6 +100,25 @@ func (s *source) ask() Readings {
 	return failed
 }
 
+// apart is the work of each value of a label from one reading to the next, by units with "by". A value that is not in
+// both, or whose counter went back, has none: its first work is in no reading.
+func apart(before, after Readings) map[string]map[string]float64 {
+	done := map[string]map[string]float64{}
+	for text, b := range after {
+		if b.By == nil {
+			continue
+		}
+		by := map[string]float64{}
+		for value, n := range b.By {
+			if was, known := before[text].By[value]; known && n >= was && n-was <= math.MaxFloat64 {
+				by[value] = n - was
+			}
+		}
+		done[text] = by
+	}
+	return done
+}
+
 // between is the work from one reading to the next, and the reasons why it is not known for
 // some units: if a counter has decreased, for example.
 func between(before, after Readings) (done map[string]float64, why map[string]string) {
@@ -108,7 +129,8 @@ func between(before, after Readings) (done map[string]float64, why map[string]st
 		case b.Why != "" || a.Why != "":
 			why[name] = cmp.Or(b.Why, a.Why)
 		case known && !(grown >= 0 && grown <= math.MaxFloat64): // also without numbers
-			why[name] = fmt.Sprintf("the counter of %s went from %.15g to %.15g: that is no growth that can be counted", name, a.N, b.N)
+			why[name] = fmt.Sprintf("the counter of %s went from %.15g to %.15g, which cannot be counted as growth", name, a.N, b.N)
+		case b.By != nil: // see apart
 		case known:
 			done[name] = grown
 		}
@@ -120,8 +142,12 @@ func between(before, after Readings) (done map[string]float64, why map[string]st
 func RegistryUnits(set budget.Set, read map[string]func() float64) []string {
 	units := map[string]bool{}
 	for _, b := range set {
-		if _, counted := read[b.Per]; b.Per != "" && !counted {
-			units[b.Per] = true
+		per := b.Per
+		if b.Rule == budget.RuleLimit {
+			per = unit.WorkBy(per, b.Label()) // a Work function counts all values together
+		}
+		if _, counted := read[per]; per != "" && !counted {
+			units[per] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(units))

@@ -1,0 +1,161 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/functions"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/tree"
+)
+
+// A Remote judges another process by its answers, as a loop judges this one. It takes nothing itself. There may be
+// thousands of them, so it keeps no profile from one window to the next.
+type Remote struct {
+	cfg RemoteConfig
+	watching
+}
+
+// RemoteConfig is how other processes are judged.
+type RemoteConfig struct {
+	Budgets       budget.Set
+	Every, Window time.Duration
+	Module        string                   // of the program
+	Functions     int                      // how many are counted by name; 0 for none
+	Kind          func(*judge.Rule) string // of the profile that decides a rule, "" if none does
+}
+
+// A RemoteWindow is what another process says about a window that has just ended.
+type RemoteWindow struct {
+	Profiles []RemoteProfile
+	Facts    judge.Facts // of rules that no profile decides
+	From, To *Counters   // at its ends, nil if they are not known
+	Settled  bool        // its functions are counted
+}
+
+// A RemoteProfile is a profile, or why there is none.
+type RemoteProfile struct {
+	Kind  string
+	Table *decode.Table
+	Facts judge.Facts
+	Err   error
+}
+
+// Counters are what a process has used since its start, as far as it says.
+type Counters struct {
+	process.Snapshot
+	Work           Readings
+	NoCPU, NoAlloc bool // it does not say how much CPU it has used, or what it has allocated
+}
+
+// NewRemote returns a judge of a process of which nothing is known.
+func NewRemote(cfg RemoteConfig) (*Remote, error) {
+	r := &Remote{cfg, watch(cfg.Every, time.Now(), cfg.Module, cfg.Functions, cfg.Every)}
+	r.judge.partsOf = partsAmong
+	return r, r.renew()
+}
+
+// partsAmong is the profile of a kind among those of a window.
+func partsAmong(kind string, taken []profile) (profile, error) {
+	for _, p := range taken {
+		if p.kind == kind {
+			return p, p.err
+		}
+	}
+	return profile{}, errors.New("the process was not asked for its " + kind + " profile")
+}
+
+// renew compiles the budgets anew, with what is known of them: a watch keeps the last profile.
+func (r *Remote) renew() error {
+	next, err := compile(r.cfg.Budgets, r.cfg.Every, r.cfg.Window, r.set, func(rule *judge.Rule) judge.Needs {
+		needs := rule.Needs()
+		needs.Profile = r.cfg.Kind(rule)
+		return needs
+	})
+	if err == nil {
+		r.adopt(next)
+	}
+	return err
+}
+
+// Judge judges a window. It returns the functions of all windows so far, nil if none are counted.
+func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions.Totals, err error) {
+	var taken []profile
+	for _, g := range r.set.groups {
+		p := profile{kind: g.kind, table: &decode.Table{Symbols: new(decode.Symbols)}, facts: w.Facts}
+		for _, in := range w.Profiles {
+			if in.Kind == g.kind {
+				p.table, p.facts, p.err = in.Table, in.Facts, in.Err
+			}
+		}
+		taken = append(taken, p)
+	}
+	r.decide(ctx, r.measured(w), taken)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err := r.renew(); err != nil || r.functions == nil {
+		return nil, err
+	}
+	for _, p := range w.Profiles {
+		if p.Kind == kinds.CPU && p.Err == nil && w.Settled {
+			c := tree.Counter{Module: r.cfg.Module}
+			charged, err := c.Tree(ctx, p.Table)
+			return r.count(functions.Window{Tree: charged, Seconds: float64(p.Table.DurationNanos) * 1e-9, Work: p.Facts.Work, NoWork: p.Facts.NoWork}, err)
+		}
+	}
+	totals := r.functions.Totals()
+	return &totals, nil
+}
+
+// measured is a window as a measurement.
+func (r *Remote) measured(w *RemoteWindow) *Measurement {
+	now := time.Now()
+	from, to := &Counters{Snapshot: process.Snapshot{At: now.Add(-r.cfg.Window)}, NoCPU: true, NoAlloc: true}, &Counters{Snapshot: process.Snapshot{At: now}, NoCPU: true, NoAlloc: true}
+	if w.From != nil && w.To != nil {
+		from, to = w.From, w.To
+	}
+	return &Measurement{
+		Tried: true, Now: to.Snapshot, facts: w.Facts, completes: true, period: from.At, lacks: to.lack,
+		before: &reading{Snapshot: from.Snapshot, work: from.Work}, now: &reading{Snapshot: to.Snapshot, work: to.Work},
+	}
+}
+
+// lack reports whether the counters lack what a rule is about.
+func (c *Counters) lack(r *judge.Rule) bool {
+	if r.Kind == kinds.Allocs {
+		return c.NoAlloc
+	}
+	return c.NoCPU
+}
+
+// A Current is a budget with what is known of it now.
+type Current struct {
+	*Budget
+	Standing
+	State       alert.State
+	Ineffective bool // it may never fail
+
+	Dump   string // the last one, "" for none
+	Dumped time.Time
+}
+
+// Now is the budget with what is known of it so long after the guard was started.
+func (b *Budget) Now(known Standing, age time.Duration) Current {
+	state, _ := known.Alert.At(age, b.Alert)
+	return Current{Budget: b, Standing: known, State: state, Ineffective: known.Seen.Ineffective() && !b.Default}
+}
+
+// Now are the budgets with what is known of them, in the order of their declaration.
+func (r *Remote) Now() (list []Current) {
+	for _, b := range r.set.Budgets {
+		list = append(list, b.Now(r.alerts.of[b], time.Since(r.alerts.started)))
+	}
+	return list
+}
