@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +22,7 @@ import (
 // a folder for each.
 func inUse(t *testing.T, dir string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "profguard-*"))
+	list, err := filepath.Glob(filepath.Join(dir, "profguard", "profguard-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,38 +63,81 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 	})
 }
 
-// What is wrong with a directory shows too late for an error of Start, and is told.
+// What is wrong with a directory may show late: it is told then, too, and tried again.
 func TestUnusableDumpDirShowsLate(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
+		var tries atomic.Int32
 		w.openDir = func(dir string, _ dumps.Keep, _ func(dumps.Outcome)) (*dumps.Store, error) {
-			time.Sleep(10 * second)
+			if tries.Add(1) == 1 {
+				time.Sleep(10 * second)
+			}
 			return nil, &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
 		}
 		g := w.start(t, dumping(t, "portlist absent"))
 		wantEvents(t, w, EventDegraded)
 		pass(20 * second)
 		wantEvents(t, w, EventDegraded, EventDegraded)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: mkdir") {
-			t.Errorf("reason %q", s.Reason)
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: mkdir") || tries.Load() != 2 {
+			t.Errorf("reason %q, %d tries", s.Reason, tries.Load())
 		}
 		g.Stop()
 	})
 }
 
-// A disk that is full when the guard starts costs the dumps, and not the host's start.
-func TestFault_11_StartOnAFullDisk(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.openDir = func(dir string, _ dumps.Keep, _ func(dumps.Outcome)) (*dumps.Store, error) {
-			return nil, fmt.Errorf("write lock file: %w", &fs.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC})
-		}
-		g := w.start(t, dumping(t, "portlist absent"))
-		pass(30 * second)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: ") || s.Windows["ok"] < 2 {
-			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
-		}
-		wantEvents(t, w, EventDegraded)
-		g.Stop()
-	})
+// TestFault_12_StartWithoutADumpDir: what the machine refuses when the guard starts costs the dumps, and
+// not the host's start. It is an event, a metric and a line of the status, and is tried again after a pause
+// that grows. When it works, the state goes, and there are dumps.
+func TestFault_12_StartWithoutADumpDir(t *testing.T) {
+	for _, refused := range []error{
+		fmt.Errorf("make the folder: %w", &fs.PathError{Op: "mkdir", Path: "/var/x", Err: syscall.ENOSPC}),
+		&fs.PathError{Op: "mkdir", Path: "/var/x", Err: syscall.EACCES},
+		&fs.PathError{Op: "mkdir", Path: "/var/x", Err: syscall.EROFS},
+		&fs.PathError{Op: "mkdir", Path: "/var/x", Err: syscall.ENOTDIR},
+		fmt.Errorf("%w: /var/x/profguard belongs to another user", dumps.ErrRefused),
+	} {
+		bubble(t, func(t *testing.T, w *world) {
+			var mu sync.Mutex
+			var tries []time.Duration // since the start
+			works := false
+			began := time.Now()
+			w.take = story("b")
+			w.openDir = func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if tries = append(tries, time.Since(began)); works {
+					return dumps.Open(dir, keep, report)
+				}
+				return nil, fmt.Errorf("%w (try %d)", refused, len(tries)) // a text that differs
+			}
+			g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
+			registry := prometheus.NewPedanticRegistry()
+			registry.MustRegister(g.collector())
+			usable := func(want string) bool {
+				return strings.Contains(scrape(t, registry, "text/plain"), "profguard_dump_dir_usable "+want+"\n")
+			}
+			if !usable("0") || !strings.Contains(g.Status().Reason, "; it is tried again") {
+				t.Errorf("%v: reason %q, usable %t", refused, g.Status().Reason, !usable("0"))
+			}
+			pass(50 * minute)
+			mu.Lock()
+			if want := []time.Duration{0, 10 * second, 30 * second, 70 * second, 150 * second, 310 * second, 630 * second, 1230 * second, 1830 * second, 2430 * second}; !slices.Equal(tries, want) {
+				t.Errorf("tried at %v, want %v", tries, want)
+			}
+			works = true
+			mu.Unlock()
+			if s := g.Status(); s.Windows["ok"] < 100 || s.Budgets[0].State != StateFiring {
+				t.Errorf("%v: windows %v, %s", refused, s.Windows, s.Budgets[0].State)
+			}
+			if told := w.told(); !slices.Equal(told, []string{string(EventDegraded), string(EventFiring) + " x"}) {
+				t.Errorf("%v: told %q, want it once in an hour", refused, told)
+			}
+			pass(20 * minute)
+			if s := g.Status(); s.Reason != "" || s.Dumps["saved"] == 0 || !usable("1") {
+				t.Errorf("%v: when it works: reason %q, dumps %v", refused, s.Reason, s.Dumps)
+			}
+			stopWhole(t, g)
+		})
+	}
 }
 
 func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
@@ -120,8 +166,7 @@ func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 	})
 }
 
-// A directory that opens at once keeps nobody waiting and is no news; one that
-// cannot be used is the caller's mistake.
+// A directory that opens at once keeps nobody waiting and is no news.
 func TestStartOpensTheDirectory(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		before := time.Now()
@@ -132,18 +177,14 @@ func TestStartOpensTheDirectory(t *testing.T) {
 		}
 		g.Stop()
 		wantEvents(t, w)
-		cfg.DumpDir = "/dev/null/dumps"
-		if g, err := start(w.quiet(cfg), "a test", w.seams()); err == nil || !strings.Contains(err.Error(), "DumpDir") {
-			t.Errorf("a directory that cannot be: %v", err)
-			g.Stop()
+		w.openDir = func(dir string, _ dumps.Keep, _ func(dumps.Outcome)) (*dumps.Store, error) {
+			return nil, &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
 		}
-		w.openDir = func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error) {
-			return nil, &fs.PathError{Op: "mkdir", Path: "/var/lib/shop", Err: fs.ErrPermission}
+		g = w.start(t, cfg)
+		if d := time.Since(before); d != 0 || !strings.Contains(g.Status().Reason, "permission denied: choose a folder") {
+			t.Errorf("a directory that must not be: Start took %v, reason %q", d, g.Status().Reason)
 		}
-		if g, err := start(w.quiet(cfg), "a test", w.seams()); err == nil || !strings.Contains(err.Error(), "permission denied: choose a folder") {
-			t.Errorf("a directory that must not be: %v", err)
-			g.Stop()
-		}
+		g.Stop()
 	})
 }
 

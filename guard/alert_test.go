@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -164,7 +163,7 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.budget.resolved x profguard.budget.firing x" {
 			t.Errorf("told %s", got)
 		}
-		const want = "budget x no longer fires: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition has not held for 5 windows"
+		const want = "budget x no longer fires: idle: judged only when process above 0.2 cores, now at 0.05 cores; the condition has not held for 5 windows"
 		if got := w.events[1].Message; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -212,13 +211,13 @@ func TestStillFiring(t *testing.T) {
 		}
 		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20%"), Window: 10 * second, Every: 10 * second})
 		initials(t, g, 40)
-		if s := g.Status().Budgets[0]; s.State != StateOK || s.Proven != budget.Pass {
-			t.Errorf("before: %s, proven %s", s.State, s.Proven)
+		if s := g.Status().Budgets[0]; s.State != StateOK {
+			t.Errorf("before: %s", s.State)
 		}
 		for range 10 {
 			initials(t, g, 1)
-			if s := g.Status().Budgets[0]; s.State < StatePending || s.Proven == budget.Pass {
-				t.Errorf("meanwhile: %s, proven %s", s.State, s.Proven)
+			if s := g.Status().Budgets[0]; s.State < StatePending {
+				t.Errorf("meanwhile: %s", s.State)
 			}
 		}
 		initials(t, g, 4)
@@ -268,7 +267,7 @@ func TestNothingToJudge(t *testing.T) {
 	}{
 		{"lost", "fmt.Println below 20% in main.handle", "", func() profiler.Window { return lost(profiler.Starved) }, false},
 		{"no sample", "fmt.Println below 20% in main.handle", "no sample within main.handle", func() profiler.Window { return cpuWindow(without) }, false},
-		{"no work", "fmt.Println below 1ms per row", "no row was done in the window", nil, false},
+		{"no work", "fmt.Println below 1ms per row", "no row was counted in the window", nil, false},
 		{"work is not known", "fmt.Println below 1ms per row", "", nil, true},
 	} {
 		bubble(t, func(t *testing.T, w *world) {
@@ -388,7 +387,7 @@ func TestWhyItEnds(t *testing.T) {
 				return small(20, 15)
 			}
 			return small(20, 1)
-		}, 120, "budget x is kept again: at 5.00% in the last 4 windows (80 samples); the limit is 20%"},
+		}, 120, "budget x is kept again: at 5.00% in the last 3 windows (60 samples); the limit is 20%"},
 		{"windows that pass", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)
@@ -444,7 +443,6 @@ func TestAlertsDoNotFlap(t *testing.T) {
 		{"a swing of two windows", "x: goroutines below 64", 1, 2, 0, 0, "o"},
 		{"a swing of eight windows", "x: goroutines below 64", 4, 8, 1, 4, "f"},
 		{"below", "x: goroutines below 1000", 1, 2, 0, 0, "o"},
-		{"the limit of one that learns", "x: goroutines steady below 64", 4, 8, 1, 4, "f"},
 		{"as asked", "x: goroutines below 64 for 1 windows", 1, 2, 1, 12, "f"},
 		{"once", "x: heap below 64MiB", 5, 1000, 1, 1, "o"},
 		{"hit now and then", "x: fmt.Println absent", 1, 3, 1, 5, "f"},
@@ -479,22 +477,6 @@ func TestAlertsDoNotFlap(t *testing.T) {
 				g.Stop()
 			})
 		})
-	}
-}
-
-// What is shown as proven does not contradict the alert.
-func TestProvenFitsTheAlert(t *testing.T) {
-	const open, pass, fail = budget.Inconclusive, budget.Pass, budget.Fail
-	for state, want := range map[alert.State][2]budget.Verdict{
-		alert.NoData: {pass, open}, alert.Undecided: {pass, open}, alert.OK: {pass, open}, alert.Pending: {open, fail}, alert.Firing: {open, fail},
-	} {
-		for i, proven := range []budget.Verdict{pass, fail} {
-			e := entryOf("portlist absent")
-			e.alert.State, e.status.Proven = state, proven
-			if got := e.now(time.Time{}).Proven; got != want[i] {
-				t.Errorf("%s, proven %s: shown as %s, want %s", state, proven, got, want[i])
-			}
-		}
 	}
 }
 

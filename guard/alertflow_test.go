@@ -74,7 +74,7 @@ func TestAlertFlow(t *testing.T) {
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"too few samples keep the state", "x: fmt.Println below 20% for 2 windows",
-			"biibiigiigii", "pppffffffooo",
+			"biibiigiigii", "pppfffoooooo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"lost windows keep the state", "x: fmt.Println below 20% for 2 windows",
@@ -255,7 +255,7 @@ func TestGateOfAWindowWithoutLength(t *testing.T) {
 	}
 }
 
-func TestVacuousBudgets(t *testing.T) {
+func TestIneffectiveBudgets(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		g := w.start(t, Config{
 			Budgets: budget.Must("typo: portlister below 5%", "gone: portlist absent", "there: fmt.Println below 20%",
@@ -269,7 +269,7 @@ func TestVacuousBudgets(t *testing.T) {
 		initials(t, g, 3)
 		got := w.told()
 		slices.Sort(got)
-		if diff := cmp.Diff([]string{"profguard.budget.vacuous new", "profguard.budget.vacuous typo", "profguard.budget.vacuous where"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"profguard.budget.ineffective new", "profguard.budget.ineffective typo", "profguard.budget.ineffective where"}, got); diff != "" {
 			t.Errorf("each once (-want +got):\n%s", diff)
 		}
 		s := g.Status()
@@ -294,8 +294,8 @@ func TestLeakedWithoutTheProfile(t *testing.T) {
 			Budgets: budget.Must("leak: no goroutine leaked", "crowd: goroutines below 5000", "there: fmt.Println below 20%"),
 			Logger:  slog.New(slog.NewTextHandler(&lines, nil)),
 		})
-		pass(second)
-		wantEvents(t, w, "profguard.budget.vacuous leak")
+		pass(minute) // the first window
+		wantEvents(t, w, "profguard.budget.ineffective leak")
 		if b := g.Status().Budgets; !strings.Contains(b[0].Warning, "GOEXPERIMENT") || b[1].Warning != "" || b[2].Warning != "" {
 			t.Errorf("warnings %q, %q, %q", b[0].Warning, b[1].Warning, b[2].Warning)
 		}
@@ -312,7 +312,7 @@ func TestLeakedWithoutTheProfile(t *testing.T) {
 		pass(minute)
 		wantEvents(t, w)
 		for _, b := range g.Status().Budgets {
-			if b.Warning != "" || b.Budget.Rule == "leaked" && !strings.Contains(b.Result.Reason, "GOEXPERIMENT") {
+			if b.Warning != "" || b.Result.Budget.Rule == "leaked" && !strings.Contains(b.Result.Reason, "GOEXPERIMENT") {
 				t.Errorf("%s: warning %q, reason %q", b.Name, b.Warning, b.Result.Reason)
 			}
 		}
@@ -329,7 +329,7 @@ func TestFault_38_Work(t *testing.T) {
 		want  string // part of the reason
 	}{
 		{"grows", func(at time.Duration) float64 { return 5000 * at.Seconds() }, "surely"},
-		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
+		{"stands still", func(time.Duration) float64 { return 7 }, "no request was counted"},
 		{"panics", func(time.Duration) float64 { panic("no counter") }, "the counter of request: panic: no counter"},
 		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, "the counter of request went from 9999999"},
 		{"swings from one end to the other", func(time.Duration) float64 {
@@ -337,7 +337,7 @@ func TestFault_38_Work(t *testing.T) {
 				return -math.MaxFloat64
 			}
 			return math.MaxFloat64
-		}, `the counter of request went from -1.79769313486232e+308 to 1.79769313486232e+308: that is no growth that can be counted`},
+		}, `the counter of request went from -1.79769313486232e+308 to 1.79769313486232e+308, which cannot be counted as growth`},
 		{"is no number", func(time.Duration) float64 { return nan() }, "the counter of request went from NaN to NaN"},
 		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, "the counter of request: an earlier call has not returned"},
 		{"is slow at times", func(at time.Duration) float64 {
@@ -367,7 +367,7 @@ func TestFault_38_Work(t *testing.T) {
 				if r := s.Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || tt.name != "grows" && r.Verdict != budget.Inconclusive {
 					t.Errorf("%v: %s", r.Verdict, r.Reason)
 				}
-				healthy := tt.want == "surely" || tt.want == "no request was done"
+				healthy := tt.want == "surely" || tt.want == "no request was counted"
 				if told := slices.Contains(w.told(), string(EventDegraded)); told == healthy || strings.Contains(s.Reason, tt.want) == healthy {
 					t.Errorf("told: %t, the status says %q", told, s.Reason)
 				}

@@ -150,7 +150,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				t.Errorf("%s: the event says %q", tt.sentence, fired[0].Message)
 			}
 			text := g.Status().Budgets[0]
-			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.largest) || cmp.Or(text.OffenderUnit, text.Result.Unit) != "ratio" {
+			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.largest) || cmp.Or(text.drawn.OffenderUnit, text.Result.Unit) != "ratio" {
 				t.Errorf("%s: the page shows %+v", tt.sentence, text)
 			}
 			if !strings.Contains(log.String(), tt.largest) {

@@ -3,13 +3,12 @@ package guard
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // A roster is the budgets in force, with what is known of each.
@@ -20,25 +19,18 @@ type roster struct {
 	of       map[*loop.Budget]*entry
 }
 
-// An entry is the status of one budget. It is kept when other budgets change.
+// An entry is what a guard has of one budget. It is kept when other budgets change.
 type entry struct {
 	*loop.Budget
-	status BudgetStatus // without the fields that [entry.now] computes
-	alert  alert.Alert
-	seen   loop.Seen
-	told   bool // an event has told that it fires
+	known    loop.Standing // after the last window
+	told     bool          // an event has told that it fires
+	warning  string        // why it can never fail, by what is linked
+	warned   bool          // an event has told that it has never had anything to judge
+	expiring []string      // the exceptions of which an event has told that they end soon
 
-	expiring []string // the exceptions of which an event has told that they end soon
-}
-
-func newEntry(b *loop.Budget) *entry {
-	e := &entry{Budget: b}
-	e.status.Name, e.status.Budget, e.status.Since, e.status.Verdicts = b.Name, b.Of, time.Now(), map[string]int64{}
-	e.status.Result.Budget, e.status.additive = b.Of, b.Rule.Additive()
-	if b.Rule.InShares() {
-		e.status.OffenderUnit = "ratio"
-	}
-	return e
+	dump    string // the last one that was saved
+	dumped  time.Time
+	dumpURL string
 }
 
 // newRoster compiles the budgets of a configuration. Budgets that are in old too, with the same
@@ -55,7 +47,7 @@ func newRoster(cfg *Config, old *roster) (*roster, error) {
 	for _, b := range compiled.Budgets {
 		e := old.of[b]
 		if e == nil {
-			e = newEntry(b)
+			e = &entry{Budget: b, known: b.Unjudged()}
 		}
 		p.entries, p.of[b] = append(p.entries, e), e
 	}
@@ -64,36 +56,41 @@ func newRoster(cfg *Config, old *roster) (*roster, error) {
 
 // now is the status of the budget now.
 func (e *entry) now(started time.Time) BudgetStatus {
-	s, since := e.status, time.Since(started)
-	r := &s.Result
-	s.Budget, r.Reason = cloneBudget(e.Of), e.Reason(r, &e.alert, s.Offender, since)
-	r.Budget = s.Budget
-	state, entered := e.alert.At(since, e.Alert)
-	if s.State = State(state); state != e.alert.State { // windows are lost
+	k, since := &e.known, time.Since(started)
+	state, entered := k.Alert.At(since, e.Alert)
+	s := BudgetStatus{
+		Name: e.Name, State: State(state), Since: k.Since,
+		Result: k.Last, Offender: k.Offender, Accept: k.Last.Accept(1),
+		Verdicts: map[string]int64{}, Samples: k.Samples, Hits: k.Hits,
+		Warning: cmp.Or(e.warning, e.ineffective()), Dump: e.dump, Dumped: e.dumped, DumpURL: e.dumpURL,
+	}
+	s.Result.Budget, s.Result.Reason = cloneBudget(e.Of), e.Reason(&k.Last, &k.Alert, k.Offender, since)
+	if e.Rule.InShares() {
+		s.drawn.OffenderUnit = "ratio"
+	}
+	if state != k.Alert.State { // windows are lost
 		s.Since = started.Add(entered)
 	}
-	s.Warning = cmp.Or(s.Warning, e.vacuous())
-	s.Verdicts, s.History = maps.Clone(s.Verdicts), slices.Clone(s.History)
-	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
-	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
-		s.Proven = budget.Inconclusive
+	for v, n := range k.Verdicts {
+		if n > 0 {
+			s.Verdicts[budget.Verdict(v).String()] = n
+		}
 	}
+	s.drawn.History = slices.Clone(k.History)
 	return s
 }
 
-// vacuousWindows is the number of windows without a sample in a budget's "in" and "where", or
-// without a unit of its work, after which there is a warning: an hour at the defaults, or less
-// while windows come more often. The binary does not tell whether there will be any.
-const vacuousWindows = 60
-
-// vacuous is the warning about a budget that has never had anything to judge, or "".
-func (e *entry) vacuous() string {
-	if e.seen.Judged || e.seen.Missed < vacuousWindows || e.Default {
+// ineffective is the warning about a budget that has never had anything to judge, or "".
+func (e *entry) ineffective() string {
+	if !e.known.Seen.Ineffective() || e.Default {
 		return ""
 	}
-	lacks := "no sample within its \"in\" and \"where\""
-	if e.Of.Per != "" && !e.seen.Worked {
-		lacks = "no " + e.Of.Per + " was done"
+	if label := e.Of.Label(); label != "" && e.known.Seen.Unlabelled {
+		return fmt.Sprintf("no sample had the label %s in %d windows: set it with %s, or drop the budget", label, e.known.Seen.Missed, words.Setter(label))
 	}
-	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.seen.Missed)
+	lacks := "no sample within its \"in\" and \"where\""
+	if e.Of.Per != "" && !e.known.Seen.Worked {
+		lacks = "no " + e.Of.Per + " was counted"
+	}
+	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.known.Seen.Missed)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/profguard/profguard/internal/check"
 )
 
-// TB is the part of testing.TB that [Check] needs, so that programs which import guard do not
-// link package testing.
+// TB is the part of testing.TB that [Check] needs. It keeps package testing out of programs that
+// import guard.
 type TB interface {
 	Helper()
 	Name() string
@@ -36,60 +36,58 @@ type TB interface {
 // It calls work again and again, one call after the other, on a goroutine of its own, until
 // every budget is decided or one has failed, but not longer than [Checker.Max]. Then it
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
-// ctx at once. docs/check.md has the measured times and error rates, and the limits.
+// ctx at once. docs/test.md says what to do when, and has the limits.
 //
 // # What fails, passes and is skipped
 //
-// A test fails on proof that a limit is exceeded, or on a mistake in the test that would be one
-// on any machine: a unit without a counter, a pattern that matches no function (unless
+// A test fails on proof that a limit is exceeded. It also fails on a mistake in the test that would
+// be one on any machine: a unit without a counter, a pattern that matches no function (unless
 // it is to be absent), a scope that is never entered, work that hardly uses CPU although the
 // machine is idle, work that replaces the check's label.
 //
-// A test passes on proof that the measured value is less than 1.25 times its limit (of a
-// share above two thirds: below the middle between the limit and 100%). When the time is up,
-// work that is a little above a limit passes, too, because a test that fails now and then is
-// worse. The log does not call such a budget kept: "1 too close to the limit to tell".
+// A test passes on proof that the measured value is less than 1.25 times its limit. For a limit on
+// a share above two thirds, it must be below the middle between the limit and 100%. When the time
+// is up, work that is a little above a limit passes, too, because a test must not fail now and then. The log does not call such a budget kept: "1 too close to the limit to tell".
 // "absent" passes by the samples that there are, and says what they prove.
 //
-// A busy machine never fails a test. A check of CPU that is undecided because of it goes on
+// A busy machine never fails a test. If it leaves a check of CPU undecided, the check goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the
 // figures. With [Checker.Strict] it fails, and so does a test with any other undecided budget.
 //
 // # What is measured
 //
 // Budgets on the CPU of the process and on its allocations are judged by counters of the
-// kernel and the runtime, and mostly decided within a second. They count all that happens
-// from the first of the calls until the goroutines that these start have ended: garbage
-// collection and the making of requests, too. What other goroutines of the process use, as
-// tests in parallel do, is not taken off. So it can only keep a budget from passing: CPU is
-// sampled then, and on allocations the test is skipped. CPU is also sampled if the first call
-// takes longer than a second.
+// kernel and the runtime, and mostly decided within a second. They count everything from the first
+// call until the goroutines of the calls have ended, garbage collection and the making of requests
+// included. The use of other goroutines, such as those of parallel tests, is not subtracted. So it
+// can only keep a budget from passing: then CPU is sampled, and a test of allocations is skipped.
+// CPU is also sampled if the first call takes longer than a second.
 //
 // Let work wait for the goroutines that it starts. If some of them run on after it has
-// returned, or if more and more of them are left waiting, nobody knows what a call costs, and
-// the test fails.
+// returned, or if more and more of them are left waiting, the cost of a call is unknown, and the
+// test fails.
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that
-// were started before the check, or by another check, do not have it, nor do finalizers and
-// threads of C code, and it is lost where work sets labels of another context than ctx. A
-// server that the test has started earlier is such a case: let work call its handler, or start
-// the server inside work, for many requests a call. If samples without the label would change a
-// verdict, the test is skipped, because they may also be those of a test in parallel.
+// were started before the check, or by another check, do not have it. Nor do finalizers and
+// threads of C code. It is lost where work sets labels of another context than ctx. A server that
+// the test has started earlier lacks the label, too: let work call its handler, or start the server
+// inside work, for many requests a call. If samples without the label would change a verdict, the
+// test is skipped, because they may be those of a parallel test.
 //
 // The first call warms up and is not measured, unless it takes longer than a second. The unit
 // "call" in budgets "per call" is one call of work. A named function given as work is charged
 // with its own body only, and the functions that it calls are judged in full. If work is a
 // function literal, the same holds for the literal and for the functions that it calls. Budgets
-// on "main" mean the tested package, since the main package of a test is made by go test.
+// on "main" mean the tested package, because go test makes the main package of a test.
 //
 // Work that takes less time than the call of it is too small for shares: repeat it inside work.
 // With -race shares are about the same as without it, but amounts are not: put budgets on time,
 // cores, bytes and allocations into a file that begins with //go:build !race.
 //
-// Of the other kinds of profile only that of goroutines carries labels. What functions have of
-// allocs, heap, mutex and block, and the figures heap, rss and gc, are those of the whole
-// process while work runs: don't run such tests in parallel. Checks with budgets on mutex or
+// Among the other kinds of profile, only that of goroutines carries labels. Allocs, heap, mutex
+// and block of functions, and the figures heap, rss and gc, are those of the whole process while
+// work runs: don't run such tests in parallel. Checks with budgets on mutex or
 // block take turns, because they make the runtime record all events. "no goroutine leaked"
 // counts the goroutines with this check's label that are left in the end. "goroutines below
 // ..." looks at their number every 100 ms and takes the largest. "goroutines steady" and "heap
@@ -104,8 +102,8 @@ type TB interface {
 // # Tests of all sorts
 //
 // t may be a *testing.B. Check then runs the benchmark's own b.Loop, reports measured values
-// as metrics, and fails on proof; it only takes budgets on CPU. If -benchtime is too short
-// for a budget, that is logged and the benchmark passes. It is the same under -short, with
+// as metrics, and fails on proof. It only takes budgets on CPU. If -benchtime is too short
+// for a budget, that is logged and the benchmark passes. The same holds under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check with a budget on CPU calls work
 // once and skips the test, and runs a benchmark without judging it (with Update it fails).
@@ -119,36 +117,40 @@ func Check(t TB, set budget.Set, work func(context.Context)) {
 	Checker{}.Check(t, set, work)
 }
 
-// A Checker is [Check] with other settings. It is a plain value; its zero value
-// is what Check uses.
+// A Checker is [Check] with other settings. It is a plain value, and Check uses the zero value.
 type Checker struct {
-	// Max is the longest time of a check, 30 seconds by default (5 under -short), and four
-	// times that on a busy machine. The test's deadline limits it as well.
+	// Max is the longest time of a check. It is four times as long on a busy machine. The test's
+	// deadline limits it as well. Default: 30s (5s under -short).
 	Max time.Duration
 
-	// Work are further counters for budgets "per" a unit of work:
-	// {"row": func() float64 { return float64(rows.Load()) }}.
+	// Work has counters for budgets "per" a unit of work, by that unit. The unit "call" is always there.
+	//
+	//	Work: map[string]func() float64{"row": func() float64 { return float64(rows.Load()) }}
+	//
 	// They are read while work runs, so they must not wait for a lock that work holds, and
-	// must never decrease. The unit "call" is always there.
+	// must never decrease.
 	Work map[string]func() float64
 
-	// BaselineFile is the profile that "grows" budgets compare with, usually
-	// testdata/NAME.pprof. A check with Update writes it, with the number of calls in it.
-	// For growth in points any other CPU profile will do.
+	// BaselineFile is the profile that "grows" budgets compare with, usually testdata/NAME.pprof. A check
+	// with Update writes it. Default: none.
+	//
+	// The file has the number of calls in it. For growth in points any other CPU profile will do.
 	BaselineFile string
 
-	// Update writes BaselineFile instead of judging "grows" budgets. Declare a flag for it, so
-	// that go test -run TestCheckout -update refreshes the baseline:
+	// Update writes BaselineFile instead of judging "grows" budgets.
+	//
+	// Declare a flag for it, so that go test -run TestCheckout -update refreshes the baseline:
 	//
 	//	var update = flag.Bool("update", false, "refresh testdata")
 	//
 	//	guard.Checker{BaselineFile: "testdata/checkout.pprof", Update: *update}.Check(t, ...)
 	Update bool
 
-	// Strict fails the test unless each budget is kept: also where a busy machine, parallel
-	// tests, -short, -benchtime or -cpuprofile have left one undecided, and where one is too close
-	// to its limit to tell. It is for machines where tests run alone. Under go test -fuzz nothing
-	// is judged all the same.
+	// Strict fails the test unless each budget is kept. Use it on machines where tests run alone.
+	//
+	// The test fails also where a busy machine, parallel tests, -short, -benchtime or -cpuprofile have left a
+	// budget undecided, and where one is too close to its limit to tell. Under go test -fuzz nothing is
+	// judged all the same.
 	Strict bool
 }
 

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/log"
 
@@ -23,122 +22,117 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Config says what a guard watches, and where results go. The zero Config works: the
-// default budgets, a window of 10 seconds every minute, metrics on Prometheus' default
-// registry, events through OpenTelemetry's global provider, and a log line for each
-// transition. It is read once, by [Start].
+// Config is the configuration of a guard. The zero Config works: the default budgets, a window of
+// 10 seconds every minute, metrics on Prometheus' default registry, events through
+// OpenTelemetry's global provider, and a log line for each transition. [Start] reads it once, so
+// that nothing changes under a running guard.
 type Config struct {
-	// Budgets are compared with every window; nil means [budget.Default], and an
-	// empty set is an error, as is one of more than 1,000. A budget of mutex makes the
-	// runtime record one event of contention in ten, if it records none, which makes a lock
-	// that all cores fight for up to a seventh slower.
+	// Budgets are compared with every window, at most 1,000. Default: [budget.Default]. An empty set is an
+	// error.
+	//
+	// A budget of mutex makes the runtime record one event of contention in ten, if it records none. That makes a
+	// lock that all cores fight for up to a seventh slower.
 	Budgets budget.Set
 
-	// Every is the time from the start of one window to the start of the next: a minute by
-	// default, or Window if that is longer. Window is the length of a window, from a second to
-	// five minutes. By default it is 10 seconds or half of Every, whichever is shorter, but at
-	// least a second, so that other code can take a profile in between. If both are equal,
-	// there is no pause between windows.
+	// Every is the time from the start of one window to the start of the next. Default: 1m, or Window if that
+	// is longer.
 	//
-	// In doubt windows come faster: while a budget is pending, or fires and its last window was
-	// within the limit, the next one starts after a pause of half a window, for at most ten
-	// minutes an hour. That is not so for budgets with "for" or on counted values.
-	Every  time.Duration
+	// In doubt windows come faster. While a budget is pending, or fires and its last window was within the
+	// limit, the next window starts after a pause of half a window, for at most ten minutes an hour. Budgets with
+	// "for" and budgets on counted values do not make windows faster.
+	Every time.Duration
+
+	// Window is the length of a window, from 1s to 5m. Default: 10s, or half of Every if that is shorter, but at
+	// least 1s. If it equals Every, there is no pause between windows, and other code cannot take a profile.
 	Window time.Duration
 
-	// Functions is how many functions have metrics of their own, at most: the samples that each was
-	// charged with, as "no function" charges them. These counters add up over processes and time, so
-	// that a fleet is judged, and a release compared with the one before: see docs/fleet.md, which
-	// suggests 100. By default there are none. A function that had half a percent of the CPU once
-	// has its counter for good, with what was counted before. Nothing is counted in the first minute
-	// after Start, in which a process gets ready.
-	Functions int
+	// FunctionSeries is the most functions that have metrics of their own, from 0 to 1,000. With them you
+	// can judge a fleet, and compare a release with the one before. docs/releases.md suggests 100. Default: 0.
+	//
+	// Each counter has the samples that the function was charged with, as "no function" charges them. Counters
+	// add up over processes and time. Once a function has reached 0.5% of the CPU, it keeps its counter. Nothing is
+	// counted in the first minute after Start, while the process warms up.
+	FunctionSeries int
 
-	// DumpDir is the directory for profiles of failing windows; "" means that none are
-	// kept. It is created with mode 0700, and refused if it is a link, belongs to another
-	// user, or is writable by others. Kubernetes makes volumes writable by the group of a
-	// pod's fsGroup at each start, unless fsGroupChangePolicy is OnRootMismatch. Each process
-	// has a folder of its own in it. Keep says how many dumps are kept.
+	// DumpDir is the directory for the profiles of failing windows. It is created if it does not exist. Default: none.
+	// Without it, no profiles are kept.
+	//
+	// It may belong to anybody, as a volume of Kubernetes does. The guard makes the folder profguard in it, with mode
+	// 0700, and keeps everything there. Processes of one user share it, each with a folder of its own. A folder of that
+	// name that is a link, belongs to another user or is writable by others is refused, and so is a DumpDir that
+	// is a link. While DumpDir cannot be used, the guard runs without dumps and tries again. An event, a metric and
+	// Status say so.
 	DumpDir string
-	Keep    Keep
 
-	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
-	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none. If it panics,
-	// writes more than 64 MiB or takes longer than a second, it is not called again.
+	// DumpLimits limits the dumps that are kept in DumpDir.
+	DumpLimits DumpLimits
+
+	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It is a
+	// *trace.FlightRecorder, which the host starts and stops. Default: none.
+	//
+	// The type is not named here, because that would link the tracer into hosts that have none. If it
+	// panics, writes more than 64 MiB or takes longer than a second, it is not called again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)
 	}
 
-	// Registerer registers the guard's metrics; nil means prometheus.DefaultRegisterer.
+	// Registerer registers the guard's metrics. Default: prometheus.DefaultRegisterer.
 	Registerer prometheus.Registerer
 
-	// LoggerProvider takes the guard's OpenTelemetry events; nil means the global provider
-	// at the time of an event.
+	// LoggerProvider takes the guard's OpenTelemetry events. Default: the global provider at the time of
+	// an event.
 	LoggerProvider log.LoggerProvider
 
-	// Logger gets a line for each transition, not for each window; nil means
-	// slog.Default.
+	// Logger gets a line for each event. Default: slog.Default().
 	Logger *slog.Logger
 
-	// Work are counters that the service already has, by their unit of work:
-	// {"request": func() float64 { return float64(requests.Load()) }}. They are for budgets
-	// "per request", are read at both ends of a window, and must never decrease.
+	// Work has counters for budgets "per" a unit of work, by that unit. They are read at both ends of a
+	// window, and must never decrease.
 	//
-	// Other units of work are counters, histograms or summaries of the Registerer, if that
-	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer. It is gathered at
-	// both ends of a window, which takes some microseconds for each series, and only if a budget
-	// needs it. A unit that nobody counts is an error of Start and SetBudgets.
+	//	Work: map[string]func() float64{"request": func() float64 { return float64(requests.Load()) }}
+	//
+	// Other units of work are counters, histograms or summaries of the Registerer, if that is a Prometheus
+	// registry, and otherwise of prometheus.DefaultGatherer. It is gathered at both ends of a window, only if a
+	// budget needs it, which takes some microseconds for each series. A unit that nobody counts is an error of
+	// Start and SetBudgets.
 	Work map[string]func() float64
 
-	// Baseline is the CPU profile that "grows" budgets compare with: one that profguard has
-	// written, the default.pgo that is committed for the compiler, or any other. BaselineWork is the
-	// amount of work that was done while it was taken, by unit, if it does not say so itself.
-	// Without a Baseline they compare with the build before this one: each build leaves what is
-	// normal for it in DumpDir, in the folder references.
-	Baseline     *profile.Profile
-	BaselineWork map[string]float64
+	// Baseline is the CPU profile that "grows" budgets compare with. Default: the build before this one. Each build
+	// leaves its profile in DumpDir, in the folder profguard/references.
+	//
+	// It may be a profile that profguard has written, the default.pgo that is committed for the compiler, or any
+	// other. Its Work may stay nil if the profile says itself how much work was done.
+	Baseline Baseline
 
-	// Export takes the profiles of each dump, and with ExportAll each good window, too, to where
-	// they outlive the process. nil means nowhere. It works without a DumpDir; with one, what was
-	// not sent when the process ended is sent by the next one that opens it. What leaves, and what
-	// it costs, is in docs/export.md.
-	Export    Exporter
-	ExportAll bool
-	// ExportLabel reports whether a pprof label of samples may leave with a profile; nil means that
-	// all do. A number is its digits. Dumps in DumpDir have all labels, and a process without an
-	// ExportLabel does not send those of one that had it. If it panics, the profile is not sent.
-	ExportLabel func(key, value string) bool
-	// Attributes describe the process in what is exported, with OpenTelemetry's names. By default
-	// there are service.name (the last part of the main module's path), service.version,
-	// vcs.revision, host.name, service.instance.id (the host's name), process.runtime.name and
-	// process.runtime.version. Those given here replace them, one by one; "" removes one.
-	Attributes map[string]string
+	// Export sends profiles to a place outside the process.
+	Export Export
 
-	// OnEvent is called with each event, one at a time, on a goroutine of its own. It may
-	// block or panic: events that it has no time for are dropped and counted, and after
+	// OnEvent is called with each event, one at a time, on a goroutine of its own. Default: none.
+	//
+	// It may block or panic: events that it has no time for are dropped and counted, and after
 	// three panics in a row it is no longer called. runtime.Goexit counts as a panic.
-	// It must not modify what the event's Result refers to.
+	// It must not modify slices and maps of the event's Result, because they are shared.
 	OnEvent func(Event)
 }
 
-// Keep limits the dumps that are kept. Zero fields mean the defaults. The limits hold for
-// each running process, together with the dumps in DumpDir of processes that are gone. The
-// first and the worst dump of an alert are kept longest. A dump that would leave less than
-// a tenth of the disk free is not kept.
+// DumpLimits limits the dumps in DumpDir. Zero fields mean the defaults. Each running process counts
+// its own dumps and those of processes that have ended. The first and the worst dump of an alert
+// are removed last. A dump that would leave less than a tenth of the disk free is not kept.
 //
-// Every is the least time between two dumps of one budget with the same offender. Between dumps
-// of one budget with different offenders it is a tenth of Every; dumps that would come earlier are
-// counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If an
+// Between dumps of one budget with different offenders the least time is a tenth of Every. Dumps that would come
+// earlier are counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If an
 // alert comes back within Every, its event names the earlier dump of the same offender. The
 // offenders of a budget on the process or a figure count as one, but each alert has a dump.
-type Keep struct {
-	Dumps int           // 64 by default, whatever number of files each has
-	Bytes int64         // of all their files, 256 MiB by default
-	Age   time.Duration // since the end of their windows, 7 days by default
-	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
+type DumpLimits struct {
+	Dumps int           // the most dumps, whatever number of files each has. Default: 64.
+	Bytes int64         // the most bytes of all their files. Default: 256 MiB.
+	Age   time.Duration // the longest time since the end of their windows. Default: 168h (7 days).
+	Every time.Duration // the least time between two dumps of one budget with the same offender. Default: 10m.
 }
+
+// A Baseline is an earlier profile of the program, and the work that was done while it was taken.
+type Baseline = budget.Baseline
 
 // complete fills in the defaults, and returns all mistakes. asking is set while the
 // registry is read.
@@ -148,8 +142,8 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	var m mistakes
 	c.checkBudgets(&m)
 	c.checkTimes(&m)
-	m.when(c.Functions < 0 || c.Functions > maxFunctions, "Functions: expected 0 to %d, found %d: each is a time series of each process", maxFunctions, c.Functions)
-	c.checkKeep(&m)
+	m.when(c.FunctionSeries < 0 || c.FunctionSeries > maxFunctions, "FunctionSeries: expected 0 to %d, found %d: each is a time series of each process", maxFunctions, c.FunctionSeries)
+	c.checkDumpLimits(&m)
 	c.checkWork(&m)
 	c.checkExport(&m)
 	c.checkUnits(asking, &m)
@@ -174,7 +168,7 @@ func (c *Config) copy() {
 	for i, b := range c.Budgets {
 		c.Budgets[i] = cloneBudget(b)
 	}
-	c.Work, c.BaselineWork, c.Attributes = maps.Clone(c.Work), maps.Clone(c.BaselineWork), maps.Clone(c.Attributes)
+	c.Work, c.Baseline.Work, c.Export.Attributes = maps.Clone(c.Work), maps.Clone(c.Baseline.Work), maps.Clone(c.Export.Attributes)
 }
 
 func (c *Config) fillIn() {
@@ -200,14 +194,14 @@ func (c *Config) checkBudgets(m *mistakes) {
 
 func (c *Config) checkTimes(m *mistakes) {
 	m.when(c.Window < minWindow || c.Window > maxWindow,
-		"Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
+		"Window: expected %v to %v, found %v: shorter ones have too few samples, longer ones come too late", minWindow, maxWindow, c.Window)
 	m.when(c.Every < c.Window, "Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
 }
 
-func (c *Config) checkKeep(m *mistakes) {
-	m.when(c.DumpDir == "" && c.Keep != (Keep{}), "Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
-	m.when(c.Keep.Dumps < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0,
-		"Keep: expected no negative values, found %+v: zero means the default", c.Keep)
+func (c *Config) checkDumpLimits(m *mistakes) {
+	m.when(c.DumpDir == "" && c.DumpLimits != (DumpLimits{}), "DumpLimits: expected a DumpDir with it, found none: say where dumps go, or leave DumpLimits out")
+	m.when(c.DumpLimits.Dumps < 0 || c.DumpLimits.Bytes < 0 || c.DumpLimits.Age < 0 || c.DumpLimits.Every < 0,
+		"DumpLimits: expected no negative values, found %+v: zero means the default", c.DumpLimits)
 }
 
 func (c *Config) checkWork(m *mistakes) {
@@ -217,11 +211,11 @@ func (c *Config) checkWork(m *mistakes) {
 }
 
 func (c *Config) checkExport(m *mistakes) {
-	m.when(c.Export == nil && (c.ExportAll || c.ExportLabel != nil || len(c.Attributes) > 0),
-		"ExportAll, ExportLabel, Attributes: expected an Export with them, found none: say where profiles go, or leave them out")
-	if v, is := c.Export.(interface{ Validate() error }); is {
+	m.when(c.Export.To == nil && (c.Export.All || len(c.Export.Attributes) > 0),
+		"Export: expected an exporter in To with All and Attributes, found none: say where profiles go, or leave them out")
+	if v, is := c.Export.To.(interface{ Validate() error }); is {
 		err := foreign.Within(startWithin, v.Validate)
-		m.when(err != nil, "Export: %w", err)
+		m.when(err != nil, "Export.To: %w", err)
 	}
 }
 
@@ -232,18 +226,19 @@ func (c *Config) checkBaseline(m *mistakes) {
 			continue
 		}
 		kind := cmp.Or(b.Kind, kinds.CPU)
-		_, known := c.BaselineWork[b.Per]
-		m.when(c.Baseline == nil && c.DumpDir == "" && !isDefault(b), "Budgets: %q needs a build to compare with: give a DumpDir, in which each build leaves what is normal for it, or a Baseline", b)
+		_, known := c.Baseline.Work[b.Per]
+		m.when(c.Baseline.Profile == nil && c.DumpDir == "" && !isDefault(b), "Budgets: %q needs a build to compare with: set a DumpDir, where each build leaves its reference, or a Baseline", b)
+		m.when(c.Baseline.Profile == nil && c.DumpDir != "" && !comparesBuilds(b), "Budgets: %q needs a Baseline: the reference of a build knows the growth in points of functions, values of labels and patterns, and that of the process per unit of work", b)
 		m.when(kind != kinds.CPU, "Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
-		m.when(b.Per != "" && !known && c.Baseline != nil && !saysWork(c.Baseline, b.Per), "Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
+		m.when(b.Per != "" && !known && c.Baseline.Profile != nil && !saysWork(c.Baseline.Profile, b.Per), "Budgets: %q needs Baseline.Work[%q], how many there were while the Baseline was taken, found none", b, b.Per)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.BaselineWork)) {
-		n := c.BaselineWork[name]
-		m.when(!(n > 0) || math.IsInf(n, 1), "BaselineWork[%q]: expected a number above zero, found %v", name, n)
+	for _, name := range slices.Sorted(maps.Keys(c.Baseline.Work)) {
+		n := c.Baseline.Work[name]
+		m.when(!(n > 0) || math.IsInf(n, 1), "Baseline.Work[%q]: expected a number above zero, found %v", name, n)
 	}
-	if c.Baseline != nil {
-		err := decode.CheckValid(c.Baseline)
-		m.when(err != nil, "Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
+	if c.Baseline.Profile != nil {
+		err := decode.CheckValid(c.Baseline.Profile)
+		m.when(err != nil, "Baseline.Profile: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 	}
 }
 
@@ -260,4 +255,15 @@ const (
 func cloneBudget(b budget.Budget) budget.Budget {
 	b.Where, b.Except = maps.Clone(b.Where), slices.Clone(b.Except)
 	return b
+}
+
+// comparesBuilds reports whether the reference of a build is enough for a budget of growth.
+func comparesBuilds(b *budget.Budget) bool {
+	switch {
+	case b.In != "" || len(b.Where) > 0 || b.Flat || slices.Contains(b.Except, "none"):
+		return false
+	case b.Subject == string(budget.FigureProcess):
+		return b.Per != ""
+	}
+	return b.Limit.Unit == "points" && b.Subject != "no package"
 }

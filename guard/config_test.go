@@ -32,22 +32,23 @@ func TestMistakes(t *testing.T) {
 		{"a negative window", Config{Window: -second}},
 		{"windows that overlap", Config{Every: 5 * second, Window: 10 * second}},
 		{"a negative period", Config{Every: -minute}},
-		{"retention without dumps", Config{Keep: Keep{Dumps: 3}}},
-		{"negative retention", Config{DumpDir: "dumps", Keep: Keep{Dumps: -1, Age: -time.Hour}}},
+		{"retention without dumps", Config{DumpLimits: DumpLimits{Dumps: 3}}},
+		{"negative retention", Config{DumpDir: "dumps", DumpLimits: DumpLimits{Dumps: -1, Age: -time.Hour}}},
 		{"work without a function", Config{Work: map[string]func() float64{"request": nil}}},
 		{"work that nobody counts", Config{Budgets: budget.Must("encoding/json below 40us per request")}},
 		{"growth without a baseline", Config{Budgets: budget.Must("no function grows above 5 points")}},
-		{"growth of another kind", Config{Budgets: budget.Must("no function grows above 5 points of heap"), Baseline: folded.Must(good)}},
+		{"growth of another kind", Config{Budgets: budget.Must("no function grows above 5 points of heap"), Baseline: Baseline{Profile: folded.Must(good)}}},
+		{"growth that a reference does not know", Config{Budgets: budget.Must("no package grows above 5 points"), DumpDir: "dumps"}},
 		{"growth per work that the baseline has not", Config{
-			Budgets: budget.Must("process grows below 10% per request"), Baseline: folded.Must(good),
+			Budgets: budget.Must("process grows below 10% per request"), Baseline: Baseline{Profile: folded.Must(good)},
 			Work: map[string]func() float64{"request": count},
 		}},
-		{"baseline work of nothing", Config{BaselineWork: map[string]float64{"request": 0, "call": nan()}}},
-		{"a broken baseline", Config{Baseline: &profile.Profile{Sample: []*profile.Sample{{Value: []int64{1, 2}}}}}},
+		{"baseline work of nothing", Config{Baseline: Baseline{Work: map[string]float64{"request": 0, "call": nan()}}}},
+		{"a broken baseline", Config{Baseline: Baseline{Profile: &profile.Profile{Sample: []*profile.Sample{{Value: []int64{1, 2}}}}}}},
 		{"many mistakes at once", Config{
 			Budgets: budget.Set{{Subject: "no function"}, {Subject: "fmt", Rule: "absent", Per: "request"}},
-			Window:  time.Millisecond, Every: -minute, Keep: Keep{Dumps: -1}, Work: map[string]func() float64{"request": nil},
-			BaselineWork: map[string]float64{"request": -1},
+			Window:  time.Millisecond, Every: -minute, DumpLimits: DumpLimits{Dumps: -1}, Work: map[string]func() float64{"request": nil},
+			Baseline: Baseline{Work: map[string]float64{"request": -1}},
 		}},
 	}
 	var b strings.Builder
@@ -195,7 +196,7 @@ func TestHostWritesItsBaseline(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		baseline := folded.Must(good)
 		g := w.start(t, Config{
-			Budgets: budget.Must("no function grows above 5 points"), Window: 10 * second, Every: 10 * second, Baseline: baseline,
+			Budgets: budget.Must("no function grows above 5 points"), Window: 10 * second, Every: 10 * second, Baseline: Baseline{Profile: baseline},
 		})
 		var writer sync.WaitGroup
 		done := make(chan struct{})

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/internal/dumps"
 )
@@ -60,7 +63,7 @@ func TestDirectoryVanishes(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("gbggbg")
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-		cfg.Keep.Every = time.Second
+		cfg.DumpLimits.Every = time.Second
 		g := w.start(t, cfg)
 		initials(t, g, 1)
 		remove := func() {
@@ -90,27 +93,64 @@ func TestDirectoryVanishes(t *testing.T) {
 	})
 }
 
+// Start has no error for what the machine refuses: it is told, and nothing is left.
 func TestUnusableDumpDir(t *testing.T) {
 	noLeaks(t)
-	open := t.TempDir()
-	if err := os.Chmod(open, 0o777); err != nil {
+	open := filepath.Join(t.TempDir(), "profguard")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{open, file, filepath.Join(file, "below")} {
+	for dir, want := range map[string]string{
+		filepath.Dir(open): "has mode 0777", file: "not a directory", filepath.Join(file, "below"): "not a directory",
+		t.TempDir(): "", // the clean twin
+	} {
 		w := newWorld()
 		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams())
-		if err == nil || !strings.Contains(err.Error(), "DumpDir") || theGuard() != nil {
-			t.Errorf("%v, %v", g, err)
-			g.Stop()
+		if err != nil {
+			t.Errorf("%s: %v", dir, err)
+			continue
 		}
-		if told := w.told(); len(told) > 0 {
-			t.Errorf("beside the error of Start, %q was told", told)
+		if s := g.Status(); !strings.Contains(s.Reason, want) || (s.Reason == "") != (want == "") {
+			t.Errorf("%s: reason %q, want %q", dir, s.Reason, want)
+		}
+		stopWhole(t, g)
+		if told := w.told(); len(told) != min(len(want), 1) {
+			t.Errorf("%s: told %q", dir, told)
 		}
 	}
+}
+
+// The folder is another user's to remove, where DumpDir is for all: that is told, counted, and mended.
+func TestFolderIsLost(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gbgbgb")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		cfg.DumpLimits.Every = time.Second
+		g := w.start(t, cfg)
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(g.collector())
+		lost := func(want string) bool {
+			return strings.Contains(scrape(t, registry, "text/plain"), "profguard_dump_dir_lost_total "+want+"\n")
+		}
+		initials(t, g, 2)
+		if !lost("0") || slices.Contains(w.told(), string(EventDegraded)) {
+			t.Errorf("told %q before anything was lost", w.told())
+		}
+		folder := filepath.Join(cfg.DumpDir, dumps.FolderName)
+		if err := os.Rename(folder, folder+".away"); err != nil {
+			t.Fatal(err)
+		}
+		initials(t, g, 2)
+		s := g.Status()
+		if !lost("1") || s.Reason != "" || s.Dumps["saved"] != 2 || len(saved(t, g)) != 1 || !slices.Contains(w.told(), string(EventDegraded)) {
+			t.Errorf("reason %q, dumps %v, told %q", s.Reason, s.Dumps, w.told())
+		}
+		stopWhole(t, g)
+	})
 }
 
 // A store that keeps nothing costs a window no more than one that does: dumps that fail

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +20,9 @@ import (
 	"go.opentelemetry.io/otel/log/embedded"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // provider records what is emitted, after it has done what the test wants.
@@ -110,7 +115,7 @@ func TestOTelEvents(t *testing.T) {
 // Every event has a severity that goes with what it says.
 func TestSeverities(t *testing.T) {
 	for name, want := range map[EventName]log.Severity{
-		EventFiring: log.SeverityError, EventOffender: log.SeverityError, EventResolved: log.SeverityInfo, EventVacuous: log.SeverityWarn,
+		EventFiring: log.SeverityError, EventOffender: log.SeverityError, EventResolved: log.SeverityInfo, EventIneffective: log.SeverityWarn,
 		EventExpiring: log.SeverityWarn, EventLost: log.SeverityWarn, EventRegained: log.SeverityInfo, EventPaused: log.SeverityWarn,
 		EventResumed: log.SeverityInfo, EventDegraded: log.SeverityWarn,
 		EventExportFailing: log.SeverityWarn, EventExportWorking: log.SeverityInfo,
@@ -134,6 +139,7 @@ func TestSlogLines(t *testing.T) {
 		g.Stop()
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 		want := []string{
+			"INFO profguard.guard.started",
 			"ERROR profguard.budget.firing", "INFO profguard.budget.resolved",
 			"ERROR profguard.budget.firing", "INFO profguard.budget.resolved",
 		}
@@ -145,6 +151,9 @@ func TestSlogLines(t *testing.T) {
 			}
 			got = append(got, m.Level+" "+m.Event)
 			broken := m.Level == "ERROR"
+			if len(got) == 1 {
+				continue // the first line is of no budget
+			}
 			if m.Budget != "x" || m.Reason != "" || (m.Offender == "fmt.Println") != broken {
 				t.Errorf("line %s", line)
 			}
@@ -350,5 +359,89 @@ func TestSlogLineIsShort(t *testing.T) {
 		if len(line) > 560 {
 			t.Errorf("%d characters: %s", len(line), line)
 		}
+	})
+}
+
+// TestStartIsLogged: a line of the log says what the guard works with, whatever that is.
+func TestStartIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		refused := func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error) {
+			return nil, &fs.PathError{Op: "mkdir", Path: "/var/x", Err: fs.ErrPermission}
+		}
+		let := make(chan struct{})
+		for i, test := range []struct {
+			version, dir string
+			openDir      func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
+			folder, with string // regular expressions
+		}{
+			{"v1.0.0", "", nil, "none: there is no DumpDir", "none: there is no DumpDir and no Baseline"},
+			{"", dir, nil, ".*/dumps/profguard", "none: a test keeps no references of builds"},
+			{"v1.0.0", dir, nil, ".*/dumps/profguard", "none: this is the first build here; .*"},
+			{"v1.1.0", dir, nil, ".*/dumps/profguard", "v1.0.0"},
+			{"v1.1.0", dir, refused, "none: dumps off: mkdir /var/x: permission denied: choose a folder .*; it is tried again", "v1.0.0"},
+			{"v1.1.0", "/dev/null/x", nil, "none: dumps off: .*not a directory; it is tried again", "none: no reference of an earlier build could be read: .*not a directory"},
+			{"v1.1.0", dir, func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error) { <-let; return nil, fs.ErrClosed }, "none: dumps off: opening DumpDir has not returned within 1s", "v1.0.0"},
+		} {
+			w := newWorld()
+			if w.openDir = test.openDir; test.version != "" {
+				w.build = release.Build{Program: "example.com/shop", Version: test.version, Binary: "b" + test.version}
+			}
+			var b bytes.Buffer
+			g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: minute, DumpDir: test.dir, Logger: slog.New(slog.NewJSONHandler(&b, nil))})
+			if pass(minute); test.openDir == nil {
+				pass(10 * minute) // until there is a reference
+			}
+			if i == 6 {
+				close(let)
+			}
+			g.Stop()
+			var first struct {
+				Level, Msg, Event, Folder string
+				Budgets                   int
+				With                      string `json:"compared_with"`
+			}
+			line := ""
+			for l := range strings.Lines(b.String()) { // what is wrong with the folder comes before
+				if strings.Contains(l, "guard.started") {
+					line = l
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &first); err != nil {
+				t.Fatalf("%q in %s: %v", line, &b, err)
+			}
+			matches := func(want, is string) bool { return regexp.MustCompile("^" + want + "$").MatchString(is) }
+			if first.Level != "INFO" || first.Event != "profguard.guard.started" || first.Budgets != 1 || !matches(test.folder, first.Folder) || !matches(test.with, first.With) {
+				t.Errorf("%s in %q: %s, want folder %q, compared_with %q", test.version, test.dir, line, test.folder, test.with)
+			}
+			if n := strings.Count(b.String(), "guard.started"); n != 1 {
+				t.Errorf("it was logged %d times", n)
+			}
+			pass(minute)
+		}
+	})
+}
+
+// A guard that is stopped at once has logged that it has started.
+func TestStartIsLoggedBeforeStop(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		let := make(chan struct{})
+		w.build = release.Build{Program: "example.com/shop", Version: "v1.0.0", Binary: "b"}
+		s := w.seams()
+		s.build = func() release.Build { <-let; return w.build }
+		var b bytes.Buffer
+		cfg := dumping(t, "portlist absent")
+		cfg.Logger = slog.New(slog.NewTextHandler(&b, nil))
+		cfg = w.quiet(cfg)
+		g, err := start(cfg, "a test", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Stop()
+		if !strings.Contains(b.String(), "event=profguard.guard.started budgets=1 ") || !strings.Contains(b.String(), "the references of earlier builds are being read") {
+			t.Errorf("logged %q", &b)
+		}
+		close(let)
+		pass(second)
 	})
 }

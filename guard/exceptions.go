@@ -6,16 +6,15 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/loop"
 )
 
 // warnAhead is how long before an exception ends an event says so.
 const warnAhead = 24 * time.Hour
 
-// current are the budgets in force. Those of which an exception has ended are compiled anew, so
-// that they count what it accepted.
-func (g *Guard) current() *loop.Set {
-	p, now := g.inForce(), time.Now()
+// renew compiles the budgets anew of which an exception has ended, so that they count from the next window on what it
+// accepted, and tells of those that will end.
+func (g *Guard) renew(now time.Time) {
+	p := g.inForce()
 	ended := slices.ContainsFunc(p.entries, func(e *entry) bool { return e.ended(now) })
 	if ended && g.setting.TryLock() { // or SetBudgets compiles them
 		defer g.setting.Unlock()
@@ -24,12 +23,11 @@ func (g *Guard) current() *loop.Set {
 		next, err := g.seams.compile(&cfg, p)
 		if g.off("exceptions", err); err == nil {
 			g.mu.Lock()
-			g.replace(next, "an exception has ended, so that it is judged anew")
+			g.replace(next, "an exception has ended, so the budget is judged anew")
 			g.mu.Unlock()
 		}
 	}
 	g.expiring(now)
-	return g.inForce().compiled
 }
 
 // ended reports whether an exception has ended that the compiled budget still has.
@@ -47,8 +45,8 @@ func (g *Guard) expiring(now time.Time) {
 				continue
 			}
 			e.expiring = append(e.expiring, x.Exception)
-			g.emit(Event{Name: EventExpiring, Time: now, Budget: e.Name, Result: e.status.Result, Message: fmt.Sprintf(
-				"budget %s accepts %s, and counts it again from %s on: mend it until then, or choose a later day", e.Name, x.Exception, x.At.Format("2006-01-02 15:04 MST"))})
+			g.emit(Event{Name: EventExpiring, Time: now, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf(
+				"budget %s stops accepting %s on %s: fix it by then, or choose a later day", e.Name, x.Exception, x.At.Format("2006-01-02 15:04 MST"))})
 		}
 	}
 }

@@ -2,56 +2,26 @@ package guard
 
 import (
 	"context"
-	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/release"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // This file is nearly all that tests know of the inside of a guard.
 
-// An exported metric, or event, as the documentation lists it.
-type exported struct{ Name, Labels, Help string }
-
-var descForm = regexp.MustCompile(`fqName: "([^"]*)", help: "([^"]*)",(?: unit: "[^"]*",)? constLabels: \{\}, variableLabels: \{([^}]*)\}`)
-
-// exportedMetrics are the metrics that a guard describes.
-func exportedMetrics(t *testing.T) []exported {
-	t.Helper()
-	ch := make(chan *prometheus.Desc, 100)
-	new(Guard).Describe(ch)
-	close(ch)
-	var list []exported
-	for d := range ch {
-		m := descForm.FindStringSubmatch(d.String())
-		if m == nil {
-			t.Fatalf("cannot read %s", d)
-		}
-		list = append(list, exported{m[1], m[3], m[2]})
-	}
-	return list
-}
-
-// exportedEvents are the events that a guard emits, with their severities.
-func exportedEvents() []exported {
-	var list []exported
-	for _, name := range []EventName{
-		EventFiring, EventOffender, EventResolved, EventVacuous, EventExpiring, EventLost, EventRegained, EventPaused, EventResumed, EventRelease, EventExportFailing, EventExportWorking, EventDegraded,
-	} {
-		rec := record(Event{Name: name})
-		list = append(list, exported{string(name), rec.SeverityText(), ""})
-	}
-	return list
+// standing is what is known of a budget, by its place.
+func (g *Guard) standing(i int) loop.Standing {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.budgets.entries[i].known
 }
 
 // Capture makes the world the source of its windows.
@@ -136,7 +106,7 @@ func (w *world) still(t testing.TB, cfg Config) *Guard {
 }
 
 // step takes a window of a guard that is still.
-func step(t testing.TB, g *Guard) { g.loop.Window(t.Context(), false) }
+func step(t testing.TB, g *Guard) { g.loop.Step(t.Context(), false, g.take) }
 
 func completed(cfg Config) (Config, error) {
 	err := cfg.complete(new(atomic.Bool))
@@ -161,7 +131,7 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 	for _, e := range entries {
 		g.budgets.of[e.Budget] = e
 	}
-	g.status = Status{State: Running, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
+	g.status = Status{State: ActivityRunning, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
 	return g
 }
 
@@ -185,8 +155,8 @@ func (s source) Capture(ctx context.Context, d time.Duration) (profiler.Window, 
 func standingOf(sentence string, state alert.State, r budget.Result) *entry {
 	e := entryOf(sentence)
 	r.Budget = e.Of
-	e.alert.State, e.status.Result, e.status.Accept = state, r, check.Accepting(&r, 1)
-	e.status.Verdicts[r.Verdict.String()] = 1
+	e.known.Alert.State, e.known.Last = state, r
+	e.known.Verdicts[r.Verdict] = 1
 	return e
 }
 
@@ -200,7 +170,7 @@ func storeOf(g *Guard) *dumps.Store { return g.dumps.Load() }
 func dumpsTo(g *Guard, s *dumps.Store) { g.dumps.Store(s) }
 
 // dumpEnds is what the store does when a dump is saved or has failed.
-func dumpEnds(g *Guard, o dumps.Outcome) { g.loop.Saved(o) }
+func dumpEnds(g *Guard, o dumps.Outcome) { g.saved(o) }
 
 // loopEnds is closed when the loop of a guard has ended.
 func loopEnds(g *Guard) <-chan struct{} { return g.done }
@@ -218,7 +188,7 @@ func hear(g *Guard) (quiet func()) {
 
 // spentAfterStop is the state of a guard whose last window ends after Stop.
 func spentAfterStop() Activity {
-	g := &Guard{status: Status{State: Stopped}}
+	g := &Guard{status: Status{State: ActivityStopped}}
 	g.spent(loop.Cost{})
 	return g.status.State
 }
@@ -226,14 +196,10 @@ func spentAfterStop() Activity {
 // brokenReports are what panics in the functions that take what the loop has found.
 func brokenReports() map[string]func(*Guard) {
 	return map[string]func(*Guard){
-		"judged": func(g *Guard) {
-			e := g.budgets.entries[0]
-			e.status.Verdicts = nil
-			g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget}}})
-		},
-		"measured": func(g *Guard) {
+		"judged": func(g *Guard) { g.judged([]loop.Change{{}}) },
+		"note": func(g *Guard) {
 			g.status.Windows = nil
-			g.measured(&loop.Measurement{Tried: true})
+			g.note(&loop.Report{Measurement: &loop.Measurement{Tried: true}})
 		},
 	}
 }
@@ -248,13 +214,10 @@ func breakStatus(g *Guard) (mend func()) {
 // force gives a guard budgets that its configuration would refuse.
 func force(g *Guard, set budget.Set) (err error) {
 	g.cfg.Budgets = set
-	g.budgets, err = newRoster(&g.cfg, nil)
+	if g.budgets, err = newRoster(&g.cfg, nil); err == nil {
+		g.loop.Use(g.budgets.compiled)
+	}
 	return err
-}
-
-// judgedAs gives a budget the result of a window.
-func judgedAs(g *Guard, e *entry, r budget.Result) {
-	g.judged([]loop.Change{{Verdict: &loop.Verdict{Of: e.Budget, Result: r}}})
 }
 
 // panicsOf is how many panics of a part were recovered, also of a Guard that was not started.

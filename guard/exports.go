@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -21,7 +23,7 @@ import (
 	"github.com/profguard/profguard/internal/loop"
 )
 
-// exports sends profiles to Config.Export: each good window if Config.ExportAll says so, and each
+// exports sends profiles to Config.Export.To: each good window if Export.All says so, and each
 // dump. A dump is a profile of its own, also where it has the samples of a window or of another dump:
 // so it has one budget, and the same ID in this process and in the next one.
 type exports struct {
@@ -38,10 +40,10 @@ type exports struct {
 
 // newExports returns nil without an exporter.
 func newExports(g *Guard) *exports {
-	if g.cfg.Export == nil {
+	if g.cfg.Export.To == nil {
 		return nil
 	}
-	return &exports{exporter: g.cfg.Export, keepLabel: g.cfg.ExportLabel, attributes: attributesOf(g), store: g.dumps.Load, urls: map[string]string{}}
+	return &exports{exporter: g.cfg.Export.To, keepLabel: g.cfg.Export.Label, attributes: attributesOf(g), store: g.dumps.Load, urls: map[string]string{}}
 }
 
 // attributesOf describe the process.
@@ -57,7 +59,7 @@ func attributesOf(g *Guard) map[string]string {
 			delete(of, attributeNames[i])
 		}
 	}
-	for k, v := range g.cfg.Attributes {
+	for k, v := range g.cfg.Export.Attributes {
 		if of[k] = v; v == "" {
 			delete(of, k)
 		}
@@ -85,8 +87,8 @@ func (x *exports) window(w *loop.Window) {
 
 // dump takes the profiles of a dump.
 func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
-	of, _ := describedAs(string(id), d.Files[len(d.Files)-1].Data)
-	of.Start, of.End = d.Start, d.End // with their monotonic clock
+	of, _, _ := describedAs(string(id), d.Files[len(d.Files)-1].Data) // which description has just made
+	of.Start, of.End = d.Start, d.End                                 // with their monotonic clock
 	for i, f := range d.Files {
 		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
 		if !is || f.Name == loop.BeforeName {
@@ -119,10 +121,10 @@ func (x *exports) send(ctx context.Context, shared *Profile) error {
 	if x.keepLabel != nil {
 		t, err := new(decode.Decoder).Bytes(p.Data)
 		if err != nil {
-			return fmt.Errorf("%w: its labels cannot be read: %w", ErrRefused, err)
+			return fmt.Errorf("%w: its labels cannot be read: %w", ErrPermanent, err)
 		}
 		if p.Data = x.filtered(t); p.Data == nil {
-			return fmt.Errorf("%w: Config.ExportLabel has panicked, so nobody knows which labels may leave: mend it", ErrRefused)
+			return fmt.Errorf("%w: Config.Export.Label has panicked, so it is unknown which labels may leave: fix it", ErrPermanent)
 		}
 	}
 	return x.exporter.Export(ctx, p)
@@ -148,6 +150,24 @@ func (x *exports) filtered(t *decode.Table) (data []byte) {
 	}).Encode(t.Comments()...)
 }
 
+// shownLabels is Export.Label for what the guard tells: nil if all labels may leave. A hook that panics or
+// hangs lets none leave.
+func shownLabels(keep func(key, value string) bool) func(key, value string) bool {
+	if keep == nil {
+		return nil
+	}
+	var hangs bool // and is not asked again; only the loop's goroutine asks
+	return func(key, value string) bool {
+		if hangs {
+			return false
+		}
+		var kept atomic.Bool
+		err := foreign.Within(locateWithin, func() error { kept.Store(keep(key, value)); return nil })
+		hangs = errors.Is(err, foreign.ErrHangs)
+		return err == nil && kept.Load()
+	}
+}
+
 // own is a copy for code of the host, which may change it, also later.
 func (p *Profile) own() Profile {
 	own := *p
@@ -155,68 +175,58 @@ func (p *Profile) own() Profile {
 	return own
 }
 
-// description is the file of a dump that describes it, also for another process: a name and a value
-// in each line. As JSON it would link a decoder into each program.
-func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
-	of := maps.Clone(x.attributes)
-	r := &c.Result
-	limit, offender, labels := "", "", ""
-	if r.Limit > 0 {
-		limit = strconv.FormatFloat(r.Limit, 'g', -1, 64)
-	}
-	if len(r.Offenders) > 0 {
-		offender = r.Offenders[0].Function
-	}
-	if x.keepLabel != nil {
-		labels = "filtered"
-	}
-	for i, v := range []string{
-		d.Start.Format(time.RFC3339Nano), d.End.Format(time.RFC3339Nano), d.Name, labels,
-		r.Budget.String(), r.Verdict.String(), strconv.FormatFloat(r.Value, 'g', -1, 64), limit, r.Unit, offender,
-	} {
-		of[describedNames[i]] = v
-	}
-	text := ""
-	for k, v := range of {
-		if v != "" {
-			text += k + "=" + strings.ReplaceAll(v, "\n", " ") + "\n"
-		}
-	}
-	return dumps.File{Name: dumps.DescriptionFile, Data: []byte(text)}
+// A description says what a dump is of, also to another process.
+type description struct {
+	Start, End time.Time
+	Budget     string
+	Filtered   bool // some of the dump's labels must not leave
+	Attributes map[string]string
 }
 
-// describedNames are the keys of a description; the first four are no attributes. labels is
-// "filtered" if some of the dump's labels must not leave.
-var describedNames = [...]string{
-	"start", "end", "budget", "labels",
-	"profguard.budget.sentence", "profguard.verdict", "profguard.value", "profguard.limit", "profguard.unit", "profguard.offender",
+// description is the file of a dump that has its description.
+func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
+	r := &c.Result
+	of := description{d.Start, d.End, d.Name, x.keepLabel != nil, maps.Clone(x.attributes)}
+	set := func(k, v string) {
+		if v != "" {
+			of.Attributes["profguard."+k] = v
+		}
+	}
+	set("budget.sentence", r.Budget.String())
+	set("verdict", r.Verdict.String())
+	set("value", strconv.FormatFloat(r.Value, 'g', -1, 64))
+	set("unit", r.Unit)
+	if r.Limit > 0 {
+		set("limit", strconv.FormatFloat(r.Limit, 'g', -1, 64))
+	}
+	if len(r.Offenders) > 0 {
+		set("offender", r.Offenders[0].Function)
+	}
+	text, _ := json.Marshal(of) // texts and times have no errors
+	return dumps.File{Name: dumps.DescriptionFile, Data: text}
 }
 
 // describedAs is the profile of a dump that a description is of, and whether its labels must be
-// filtered. Lines that are none are left out.
-func describedAs(dump string, text []byte) (p Profile, filtered bool) {
-	of := map[string]string{}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if k, v, is := strings.Cut(line, "="); is {
-			of[k] = v
-		}
+// filtered.
+func describedAs(dump string, text []byte) (p Profile, filtered bool, err error) {
+	var of description
+	if err := json.Unmarshal(text, &of); err != nil {
+		return p, false, fmt.Errorf("read its description: %w", err)
 	}
-	p.Start, _ = time.Parse(time.RFC3339Nano, of["start"])
-	p.End, _ = time.Parse(time.RFC3339Nano, of["end"])
-	p.Budget, p.Attributes, filtered = of["budget"], of, of["labels"] != ""
-	for _, k := range describedNames[:4] {
-		delete(of, k)
+	if of.Attributes == nil {
+		of.Attributes = map[string]string{}
 	}
-	of["profguard.dump.id"] = dump
-	return p, filtered
+	of.Attributes["profguard.dump.id"] = dump
+	return Profile{Start: of.Start, End: of.End, Budget: of.Budget, Attributes: of.Attributes}, of.Filtered, nil
 }
 
-// locateWithin is how long the exporter may take to say where a profile will be. It computes it.
+// locateWithin is how long the exporter may take to say where a profile will be, and Export.Label whether a label
+// may leave. They compute it.
 const locateWithin = 100 * time.Millisecond
 
 // locate remembers where a dump will be.
 func (x *exports) locate(id dumps.ID, of *Profile) {
-	l, is := x.exporter.(Locator)
+	l, is := x.exporter.(interface{ URL(p Profile) string })
 	if !is || x.unasked {
 		return
 	}
@@ -276,12 +286,15 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string)
 		err = errors.New("expected a gzipped profile")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return fmt.Errorf("%w: %w", ErrPermanent, err)
 	}
 	dot := strings.LastIndexByte(id, '.')
-	p, filtered := describedAs(id[:dot], description)
+	p, filtered, err := describedAs(id[:dot], description)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPermanent, err)
+	}
 	if filtered && x.keepLabel == nil {
-		return fmt.Errorf("%w: who saved it had a Config.ExportLabel, which this process has not: labels that must not leave would", ErrRefused)
+		return fmt.Errorf("%w: it was saved by a process that filters labels with Config.Export.Label. This one does not, and would leak them", ErrPermanent)
 	}
 	p.ID, p.Kind, p.Data = id, id[dot+1:], data
 	return x.send(ctx, &p)
@@ -316,14 +329,14 @@ func (g *Guard) exportRefused(err error) {
 // While the guard takes a window of its own, it may take seconds.
 const judgedWithin = 250 * time.Millisecond
 
-// Flush sends the profiles that wait for export, at once, those of this process's dumps first, and
-// returns when they are sent, and marked as sent in DumpDir, or when ctx ends. It tries again every
-// quarter of a second, whatever the receiver asks for. Its error says how many are left and why, and
-// how many were refused or dropped since the Flush before. Those of dumps in DumpDir that are left are
-// sent by the next process that opens it.
+// Flush sends the profiles that wait for export, this process's dumps first. It returns when all are
+// sent, and marked as sent in DumpDir, or when ctx ends. It tries again every quarter of a second,
+// whatever the receiver asks for. Its error says how many are left and why, and how many were
+// refused or dropped since Start. The next process that opens DumpDir sends the dumps that are left.
 //
-// Call Flush before Stop, where a program ends. Stop takes a quarter of a second more at the most. Stop
-// an agent that feeds the guard before both: it sends its last profile then, and Flush has it judged:
+// Call Flush before Stop at the end of a program. Stop takes a quarter of a second more at most. Stop
+// an agent that feeds the guard before both, because it sends its last profile then, and Flush has
+// that judged:
 //
 //	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 //	defer cancel()

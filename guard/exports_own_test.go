@@ -74,7 +74,7 @@ func TestExport(t *testing.T) {
 			if !dir {
 				cfg.DumpDir = ""
 			}
-			cfg.Export, cfg.Attributes, cfg.Logger = out, map[string]string{"service.name": "shop", "host.name": ""}, slog.New(slog.NewTextHandler(&log, nil))
+			cfg.Export.To, cfg.Export.Attributes, cfg.Logger = out, map[string]string{"service.name": "shop", "host.name": ""}, slog.New(slog.NewTextHandler(&log, nil))
 			g := w.start(t, cfg)
 			time.Sleep(5 * minute)
 			got := out.received()
@@ -117,7 +117,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// With ExportAll each good window leaves once, also if it is a dump, too: whoever adds up CPU takes
+// With Export.All each good window leaves once, also if it is a dump, too: whoever adds up CPU takes
 // the windows. Lost ones do not leave.
 func TestExportAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestExportAll(t *testing.T) {
 			return cpuWindow(fullCore + fmt.Sprintf("main.main;main.n%d 1\n", n))
 		}
 		cfg := dumping(t, "hot: main.work below 20%", "serve: main.serve below 20%")
-		cfg.DumpDir, cfg.Export, cfg.ExportAll, cfg.Window, cfg.Every = "", out, true, 10*second, minute
+		cfg.DumpDir, cfg.Export.To, cfg.Export.All, cfg.Window, cfg.Every = "", out, true, 10*second, minute
 		g := w.start(t, cfg)
 		time.Sleep(20*minute - second)
 		s := g.Status()
@@ -163,8 +163,8 @@ func TestExportLabel(t *testing.T) {
 		w, out := newWorld(), new(outlet)
 		w.take = always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t,endpoint=/a}\n")
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.Export = out
-		cfg.ExportLabel = func(key, value string) bool { return key == "endpoint" && value == "/a" }
+		cfg.Export.To = out
+		cfg.Export.Label = func(key, value string) bool { return key == "endpoint" && value == "/a" }
 		g := w.start(t, cfg)
 		time.Sleep(5 * minute)
 		got := out.received()
@@ -193,14 +193,14 @@ func TestExportLabel(t *testing.T) {
 		w, out := newWorld(), new(outlet)
 		w.take = always("cpu 10s\nmain.main;main.work 990 {token=s3cr3t}\n")
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.Export, cfg.ExportAll, cfg.ExportLabel = out, true, func(key, value string) bool { panic(value) }
+		cfg.Export.To, cfg.Export.All, cfg.Export.Label = out, true, func(key, value string) bool { panic(value) }
 		g := w.start(t, cfg)
 		time.Sleep(5 * minute)
 		if got := kindsOf(out.received()); !slices.Contains(got, "goroutine hot") || slices.Contains(got, "cpu hot") || slices.Contains(got, "cpu") {
 			t.Errorf("%v leave", got)
 		}
 		told := fmt.Sprint(w.seen())
-		if n := strings.Count(told, "Config.ExportLabel has panicked"); n != 1 || strings.Contains(told, "s3cr3t") {
+		if n := strings.Count(told, "Config.Export.Label has panicked"); n != 1 || strings.Contains(told, "s3cr3t") {
 			t.Errorf("told %d times: %v", n, told)
 		}
 		if s := g.Status(); s.Exports["refused"] == 0 || s.Exports["off"] > 0 {
@@ -217,12 +217,12 @@ func TestExportAfterRestart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			cfg := dir
-			cfg.Export = out
+			cfg.Export.To = out
 			if again {
 				w.take = always("cpu 10s\nmain.main;main.serve 5\n")
-				cfg.Attributes = map[string]string{"service.version": "v2"}
+				cfg.Export.Attributes = map[string]string{"service.version": "v2"}
 			} else {
-				cfg.Attributes = map[string]string{"service.version": "v1"}
+				cfg.Export.Attributes = map[string]string{"service.version": "v1"}
 			}
 			g := w.start(t, cfg)
 			time.Sleep(2 * minute)
@@ -263,7 +263,7 @@ func TestExporterFaults(t *testing.T) {
 	}{
 		"away":    {func(int, Profile) error { return errors.New("connection refused") }, "failed", true},
 		"panics":  {func(int, Profile) error { panic("planted") }, "failed", true},
-		"refuses": {func(int, Profile) error { return fmt.Errorf("400: %w", ErrRefused) }, "refused", false},
+		"refuses": {func(int, Profile) error { return fmt.Errorf("400: %w", ErrPermanent) }, "refused", false},
 		"hangs":   {func(int, Profile) error { <-hangs; return nil }, "hung", true},
 		"slow":    {func(int, Profile) error { time.Sleep(8 * second); return nil }, "sent", false},
 		"works":   {nil, "sent", false},
@@ -273,7 +273,7 @@ func TestExporterFaults(t *testing.T) {
 				hangs = make(chan struct{}) // in the bubble
 				w, out := newWorld(), &outlet{fails: tt.fails}
 				cfg := dumping(t, "hot: main.work below 20%")
-				cfg.DumpDir, cfg.Export, cfg.ExportAll = "", out, true
+				cfg.DumpDir, cfg.Export.To, cfg.Export.All = "", out, true
 				g := w.start(t, cfg)
 				time.Sleep(30 * minute)
 				s := g.Status()
@@ -312,7 +312,7 @@ func TestExportSharedWindow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w, out := newWorld(), new(outlet)
 			w.take = take
-			cfg.Export = out
+			cfg.Export.To = out
 			g := w.start(t, cfg)
 			time.Sleep(10 * minute)
 			stopWhole(t, g)
@@ -341,7 +341,7 @@ func TestExportSharedWindow(t *testing.T) {
 	if again, _ := run(quiet); len(again) > 0 {
 		t.Errorf("sent again: %v", again)
 	}
-	marks, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.sent"))
+	marks, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.sent"))
 	if err != nil || len(marks) != len(first) {
 		t.Errorf("%d marks of %d profiles, %v", len(marks), len(first), err)
 	}
@@ -367,7 +367,7 @@ func TestExportAfterOutage(t *testing.T) {
 			return nil
 		}
 		cfg := dumping(t, "hot: main.work below 20%", "also: main.work below 30%")
-		cfg.Export = out
+		cfg.Export.To = out
 		g := w.start(t, cfg)
 		time.Sleep(2 * time.Hour)
 		times := map[string]int{}
@@ -380,13 +380,13 @@ func TestExportAfterOutage(t *testing.T) {
 			}
 		}
 		stopWhole(t, g)
-		if files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.sent")); err != nil || len(files) != len(times) {
+		if files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.sent")); err != nil || len(files) != len(times) {
 			t.Errorf("%d have marks of %d that were sent, %v", len(files), len(times), err)
 		}
 		next := new(outlet)
 		w = newWorld()
 		w.take = always("cpu 10s\nmain.main;main.serve 5\n")
-		cfg.Export = next
+		cfg.Export.To = next
 		g = w.start(t, cfg)
 		time.Sleep(minute)
 		if n := len(next.received()); n > 0 {
@@ -403,11 +403,11 @@ func TestExportLabelOverRestart(t *testing.T) {
 	run := func(out *outlet, take func(int) profiler.Window, filter func(string, string) bool) {
 		synctest.Test(t, func(t *testing.T) {
 			w, cfg := newWorld(), dir
-			w.take, cfg.Export, cfg.ExportLabel = take, out, filter
+			w.take, cfg.Export.To, cfg.Export.Label = take, out, filter
 			g := w.start(t, cfg)
 			time.Sleep(5 * minute)
 			stopWhole(t, g)
-			refused := strings.Contains(fmt.Sprint(w.seen()), "Config.ExportLabel, which this process has not")
+			refused := strings.Contains(fmt.Sprint(w.seen()), "filters labels with Config.Export.Label")
 			if want := filter == nil && out.fails == nil; refused != want {
 				t.Errorf("refused: %t, events %v", refused, w.told())
 			}
@@ -423,7 +423,7 @@ func TestExportLabelOverRestart(t *testing.T) {
 	if got := kindsOf(open.received()); len(got) > 0 {
 		t.Errorf("without the filter %v leave", got)
 	}
-	marks, err := filepath.Glob(filepath.Join(dir.DumpDir, "*", "*.refused"))
+	marks, err := filepath.Glob(filepath.Join(dir.DumpDir, "profguard", "*", "*.refused"))
 	if err != nil || len(marks) < 2 {
 		t.Fatalf("marks %v, %v", marks, err)
 	}
@@ -467,14 +467,14 @@ func TestExporterKeepsProfiles(t *testing.T) {
 			return nil
 		}
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.Export, cfg.ExportAll, cfg.Attributes = out, true, map[string]string{"service.name": "shop"}
+		cfg.Export.To, cfg.Export.All, cfg.Export.Attributes = out, true, map[string]string{"service.name": "shop"}
 		g := w.start(t, cfg)
 		time.Sleep(10 * minute)
 		if len(out.received()) < 10 {
 			t.Errorf("%d were sent", len(out.received()))
 		}
 		stopWhole(t, g)
-		files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.pb.gz"))
+		files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.pb.gz"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%v, %v", files, err)
 		}
@@ -496,7 +496,7 @@ func TestGuardFlush(t *testing.T) {
 		w, out := newWorld(), new(outlet)
 		w.random = func() float64 { return 0.99 }
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.Export = out
+		cfg.Export.To = out
 		g := w.start(t, cfg)
 		for len(w.told()) == 0 { // until it fires
 			time.Sleep(10 * time.Millisecond)
@@ -522,7 +522,7 @@ func TestFlushBesideStop(t *testing.T) {
 		hangs := make(chan struct{})
 		w, out := newWorld(), &outlet{fails: func(int, Profile) error { <-hangs; return nil }}
 		cfg := dumping(t, "hot: main.work below 20%")
-		cfg.Export = out
+		cfg.Export.To = out
 		g := w.start(t, cfg)
 		time.Sleep(2 * minute)
 		flushed := make(chan error)
@@ -551,7 +551,7 @@ func TestGuardFlushFed(t *testing.T) {
 		w.take = func(int) profiler.Window { own <- struct{}{}; return cpuWindow(fullCore) }
 		w.random = func() float64 { return 0.9 } // what is dumped was fed: the guard's first window is later
 		cfg := dumping(t, "hot: main.work below 20% for 1 window")
-		cfg.Export, cfg.Every = out, minute
+		cfg.Export.To, cfg.Every = out, minute
 		g := w.start(t, cfg)
 		for n := range 2 {
 			start := time.Now()
@@ -606,11 +606,11 @@ func TestExportConfig(t *testing.T) {
 	until := make(chan struct{})
 	defer close(until)
 	for want, cfg := range map[string]Config{
-		"Export: Endpoint: expected an address": {Export: picky{}},
-		"Export: panic: planted":                {Export: wild{}},
-		"Export: has not returned within 1s":    {Export: slowCheck{until: until}},
-		"expected an Export with them":          {ExportAll: true},
-		"":                                      {Export: new(outlet), ExportAll: true},
+		"Export.To: Endpoint: expected an address": {Export: Export{To: picky{}}},
+		"Export.To: panic: planted":                {Export: Export{To: wild{}}},
+		"Export.To: has not returned within 1s":    {Export: Export{To: slowCheck{until: until}}},
+		"expected an exporter in To":               {Export: Export{All: true}},
+		"":                                         {Export: Export{To: new(outlet), All: true}},
 	} {
 		_, err := completed(newWorld().quiet(cfg))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -618,10 +618,10 @@ func TestExportConfig(t *testing.T) {
 		}
 	}
 	mine := map[string]string{"a": "b"}
-	cfg, err := completed(newWorld().quiet(Config{Export: new(outlet), Attributes: mine}))
+	cfg, err := completed(newWorld().quiet(Config{Export: Export{To: new(outlet), Attributes: mine}}))
 	mine["a"] = "c"
-	if err != nil || !maps.Equal(cfg.Attributes, map[string]string{"a": "b"}) {
-		t.Errorf("%v, %v", cfg.Attributes, err)
+	if err != nil || !maps.Equal(cfg.Export.Attributes, map[string]string{"a": "b"}) {
+		t.Errorf("%v, %v", cfg.Export.Attributes, err)
 	}
 	data, err := json.Marshal(Event{Dump: "d", DumpURL: "u"})
 	if err != nil || !strings.Contains(string(data), `"dump_url":"u"`) {

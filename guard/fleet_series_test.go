@@ -12,7 +12,7 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// docs/fleet.md says how many series a process has, with a unit of work, without those of
+// docs/reference.md says how many series a process has, with a unit of work, without those of
 // functions.
 func TestSeriesOfAProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
@@ -22,13 +22,13 @@ func TestSeriesOfAProcess(t *testing.T) {
 			sentences = append(sentences, fmt.Sprintf("b%d: fmt.Println below %d%%", n, 50+n))
 		}
 		g := w.start(t, Config{
-			Every: 10 * second, Window: 10 * second, Functions: 100, Budgets: budget.Must(sentences...),
+			Every: 10 * second, Window: 10 * second, FunctionSeries: 100, Budgets: budget.Must(sentences...),
 			Work: map[string]func() float64{"request": func() float64 { return 1 }},
 		})
 		defer g.Stop()
 		time.Sleep(3 * time.Minute) // functions are counted after the first
 		registry := prometheus.NewPedanticRegistry()
-		if err := registry.Register(g); err != nil {
+		if err := registry.Register(g.collector()); err != nil {
 			t.Fatal(err)
 		}
 		ofBudgets, others := 0, 0
@@ -42,7 +42,7 @@ func TestSeriesOfAProcess(t *testing.T) {
 				others++
 			}
 		}
-		doc, err := os.ReadFile("../docs/fleet.md")
+		doc, err := os.ReadFile("../docs/reference.md")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestSeriesOfAProcess(t *testing.T) {
 		each := fmt.Sprintf("%d for each budget, one for each function, and %d others", ofBudgets/10, others)
 		for _, text := range []string{want, each} {
 			if !strings.Contains(strings.Join(strings.Fields(string(doc)), " "), text) {
-				t.Errorf("docs/fleet.md does not say %q", text)
+				t.Errorf("docs/reference.md does not say %q", text)
 			}
 		}
 	})

@@ -32,7 +32,7 @@ func TestFault_88_SumOfMaxima(t *testing.T) {
 		share := func(name, additive string) float64 {
 			var hits, samples float64
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(g)
+			registry.MustRegister(g.collector())
 			labels := fmt.Sprintf("_total{additive=%q,budget=%q} ", additive, name)
 			for line := range strings.Lines(scrape(t, registry, "text/plain")) {
 				if v, ok := strings.CutPrefix(line, "profguard_hits"+labels); ok {

@@ -16,7 +16,7 @@ import (
 func scraped(t *testing.T, g *Guard) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(g)
+	registry.MustRegister(g.collector())
 	values := map[string]float64{}
 	for line := range strings.Lines(scrape(t, registry, "text/plain")) {
 		if series, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok {
@@ -45,13 +45,13 @@ func TestFunctions(t *testing.T) {
 			return cpuWindow(fullCore)
 		}
 		g := w.still(t, Config{
-			Functions: 2, Window: 10 * second, Every: 10 * second, Budgets: budget.Must("goroutines below 1000000"),
+			FunctionSeries: 2, Window: 10 * second, Every: 10 * second, Budgets: budget.Must("goroutines below 1000000"),
 			Work: map[string]func() float64{"request": func() float64 { return done }},
 		})
 		for window := range 16 {
 			time.Sleep(10 * second)
 			step(t, g)
-			if at := time.Since(g.started); at < time.Minute && g.counts.Load() != nil {
+			if at := time.Since(g.started); at < time.Minute && g.counts != nil {
 				t.Errorf("window %d, %v after the start, is counted", window, at)
 			}
 		}
@@ -86,7 +86,7 @@ func TestNoFunctions(t *testing.T) {
 			}
 		}
 		for _, n := range []int{-1, maxFunctions + 1} {
-			if _, err := completed(Config{Functions: n}); err == nil || !strings.Contains(err.Error(), "Functions: expected 0 to 1000") {
+			if _, err := completed(Config{FunctionSeries: n}); err == nil || !strings.Contains(err.Error(), "FunctionSeries: expected 0 to 1000") {
 				t.Errorf("%d functions: %v", n, err)
 			}
 		}
@@ -104,18 +104,18 @@ func TestFunctionsWithoutWork(t *testing.T) {
 			return cpuWindow(fullCore)
 		}
 		g := w.still(t, Config{
-			Functions: 2, Window: 10 * second, Every: 10 * second, Work: map[string]func() float64{"request": func() float64 { return done }},
+			FunctionSeries: 2, Window: 10 * second, Every: 10 * second, Work: map[string]func() float64{"request": func() float64 { return done }},
 		})
 		pass(2 * time.Minute)
 		step(t, g)
-		samples := g.counts.Load().Samples
+		samples := g.counts.Samples
 		step(t, g)
-		if g.counts.Load().Samples != samples || !strings.Contains(g.Status().Reason, "a window was left out: count functions: the counter of request went") {
-			t.Errorf("%d samples after %d: %s", g.counts.Load().Samples, samples, g.Status().Reason)
+		if g.counts.Samples != samples || !strings.Contains(g.Status().Reason, "a window was left out: count functions: the counter of request went") {
+			t.Errorf("%d samples after %d: %s", g.counts.Samples, samples, g.Status().Reason)
 		}
 		step(t, g)
-		if g.counts.Load().Samples <= samples || strings.Contains(g.Status().Reason, "left out") {
-			t.Errorf("%d samples after %d: %s", g.counts.Load().Samples, samples, g.Status().Reason)
+		if g.counts.Samples <= samples || strings.Contains(g.Status().Reason, "left out") {
+			t.Errorf("%d samples after %d: %s", g.counts.Samples, samples, g.Status().Reason)
 		}
 	})
 }

@@ -26,19 +26,20 @@ type Guard struct {
 	module  string
 	build   Build
 
-	active context.Context // until Stop
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the loop has ended
-	stop   sync.Once
+	active    context.Context // until Stop
+	cancel    context.CancelFunc
+	done      chan struct{} // closed when the loop has ended
+	announced chan struct{} // closed when the start is logged
+	stop      sync.Once
 
 	loop    *loop.Loop
 	feed    *loop.Feed
-	exports *exports          // nil without Config.Export
+	exports *exports          // nil without Config.Export.To
 	keeper  *reference.Keeper // nil without DumpDir and Baseline
 	sinks   []*sink
 	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	opened  chan struct{}               // closed when DumpDir is not tried any more; nil without one
 	metrics prometheus.Collector
-	counts  atomic.Pointer[functions.Totals] // nil: none were counted
 	pages   sync.Once
 	// page is made by pages, once for all calls of Handler. It is an interface so that the
 	// linker can leave the pages out of programs that do not call Handler.
@@ -51,8 +52,10 @@ type Guard struct {
 	budgets *roster // in force
 	status  Status  // all but Budgets
 	faults  faults
-	shown   bool          // there is a page
-	last    decode.Source // the last good window since then
+	counts  *functions.Totals // nil: none were counted
+	lost    int               // how often the folder of dumps was removed or replaced
+	shown   bool              // there is a page
+	last    decode.Source     // the last good window since then
 }
 
 // seams are the functions that tests replace.

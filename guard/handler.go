@@ -4,16 +4,16 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/reference"
-	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/web"
 )
 
-// Handler serves the guard's debug pages. Mount it anywhere; all links are
+// Handler serves the guard's debug pages. Mount it anywhere, because all links are
 // relative:
 //
 //	mux.Handle("/debug/profguard/", g.Handler())
@@ -34,19 +34,20 @@ import (
 //	/profile?seconds=10     a CPU profile of the next seconds, 1 to 60, for go tool pprof
 //	/flame.json?seconds=10  the same as a tree, which the page draws
 //	/window.pb.gz           the last good window, and as a tree /window.flame.json
-//	/before.pb.gz           what the build before did, and this one now, for go tool pprof -diff_base;
-//	/now.pb.gz              their difference as a tree is /release.flame.json
+//	/before.pb.gz           what the build before did, and this one now, for go tool pprof -diff_base:
+//	/now.pb.gz
 //
-// In status.json each field has its name in Go, in lower case with underscores: PausedUntil is
-// paused_until. Times are RFC 3339, durations nanoseconds, and values, bounds and limits are in
-// the unit beside them: "ratio", "cores", "s waited per second", "seconds", "bytes" or "count".
-// Names are stable; fields may be added. [Status] reads it back, also that of a later version.
+// In status.json each field of [Status] has its name in Go, in lower case with underscores:
+// PausedUntil is paused_until. Times are RFC 3339, and durations nanoseconds. Values, bounds and
+// limits are in the unit beside them: "ratio", "cores", "s waited per second", "seconds", "bytes" or
+// "count". Names are stable. Fields may be added. [Status] reads it back, also that of a later
+// version. What only the page draws, such as the last windows of a budget, is not part of Status.
 //
 // # Access
 //
-// Profiles tell much about a program. The handler does not authenticate users: the caller
-// has to, with a listener of its own or a handler around this one. The handler itself only
-// keeps other web sites from reading the pages through a visitor's browser:
+// Profiles reveal much about a program. The handler does not authenticate users. Do that with a
+// listener of its own, or with a handler around this one. The handler itself only keeps other web
+// sites from reading the pages through a visitor's browser:
 //
 //   - Only GET and HEAD are answered.
 //   - The request's Host must be an IP address, or a name that no other web site can make
@@ -55,20 +56,20 @@ import (
 //     over TLS, where a certificate proves the name. Otherwise the answer is 403. Behind a
 //     proxy that ends TLS and passes on a public name, let the handler that authenticates
 //     users set r.Host = "localhost".
-//   - Requests that another web site has caused, as the browser says, get 403, but for
-//     links to the HTML pages that a visitor follows.
+//   - Requests that come from another web site, according to the browser, get 403, except for
+//     links to the HTML pages.
 //
 // # net/http/pprof
 //
 // While a window of the guard runs, /debug/pprof/profile of net/http/pprof answers 500. The
-// profile of this handler shares the profiler with the windows, so let it answer that path too,
-// in a mux of your own: in http.DefaultServeMux a second handler for it panics.
+// profile of this handler shares the profiler with the windows. Let it answer that path, too, in a
+// mux of your own, because http.DefaultServeMux panics if a path has two handlers:
 //
 //	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
 //
 // One live profile is taken at a time, and at most four clients read the status or the
-// budgets; further requests get 429 with Retry-After. Clients that do not read lose their
+// budgets. Further requests get 429 with Retry-After. Clients that do not read lose their
 // answer after 30 seconds, or the server's WriteTimeout.
 //
 // The handler of a nil Guard says that no guard runs.
@@ -82,15 +83,15 @@ func (g *Guard) Handler() http.Handler {
 		g.mu.Unlock()
 		hostname, _ := os.Hostname() // without it there is one allowed name less
 		g.page = web.New(web.Config{
-			Status:  func() any { return g.Status() },
+			Status:  func() any { return g.Status().document() },
 			Text:    func() string { return g.Status().text() },
 			Budgets: func() string { return g.inForce().set.String() + "\n" },
 			Dumps:   g.dumps.Load,
-			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
+			Dir:     filepath.Join(g.cfg.DumpDir, dumps.FolderName), Module: g.module, Hostname: hostname,
 			Capture: func(ctx context.Context, d time.Duration) (profiler.Window, error) {
 				return g.seams.Source.Capture(ctx, d)
 			}, Running: g.active,
-			Window: g.lastProfile, Releases: g.releases,
+			Window: g.lastProfile, Release: g.releaseProfile,
 			Panicked: func() { g.notePanic("page") },
 		})
 	})
@@ -104,20 +105,10 @@ func (g *Guard) lastProfile() decode.Source {
 	return g.last
 }
 
-// releases lends the page what this build and the one before did.
-func (g *Guard) releases(ctx context.Context, use func(web.Pair)) bool {
+// releaseProfile is what this build did, or the one before, for the page.
+func (g *Guard) releaseProfile(before bool) []byte {
 	if g.keeper == nil {
-		return false
+		return nil
 	}
-	return g.keeper.Pair(ctx, func(c *release.Comparison, before, now *release.Side) {
-		use(web.Pair{
-			Title: c.Now.Build.String() + " against " + c.Before.Build.String(), Now: now.Table, Before: before.Table, Scale: c.Scale.Value,
-			Encode: func(old bool) []byte {
-				if old {
-					return reference.Encode(before, time.Now())
-				}
-				return reference.Encode(now, time.Now())
-			},
-		})
-	})
+	return g.keeper.Profile(before)
 }

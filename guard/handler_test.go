@@ -20,9 +20,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -75,16 +75,15 @@ func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
-	broken.status.Offender = &fires.Offenders[0]
-	broken.status.Since, broken.status.Samples, broken.status.Hits = at, 2700, 1890
-	broken.status.Proven, broken.status.Evidence = budget.Fail, 1.5
-	broken.status.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
+	k := &broken.known
+	k.Offender, k.Since, k.Samples, k.Hits = &fires.Offenders[0], at, 2700, 1890
+	k.Proven, k.Evidence, k.History = budget.Fail, 1.5, []loop.Past{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.NoData, budget.Result{})
-	strange.status.Since, strange.status.Warning = at, "no function"
+	strange.known.Since, strange.warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
-	broken.status.Dump, broken.status.Dumped = "profguard-x", at
+	broken.dump, broken.dumped = "profguard-x", at
 	shows(g, Status{
-		State: Paused, PausedUntil: at.Add(time.Minute), Started: at, Good: at,
+		State: ActivityPaused, PausedUntil: at.Add(time.Minute), Started: at, Good: at,
 		Window:  WindowStatus{Start: at, Elapsed: 10 * time.Second, Outcome: "ok", Samples: 900, Cores: 0.9, GC: 0.1, RSS: 1 << 20, Heap: 1 << 19, Goroutines: 12},
 		Next:    at.Add(time.Minute),
 		Windows: map[string]int{"ok": 3, "busy": 1}, CPU: 1500 * time.Millisecond, CostShare: 0.001, Dumps: map[string]int64{"saved": 1},
@@ -127,7 +126,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s, offender %q: accepted by %q, want %q", test.sentence, test.offender, s.Accept, test.want)
 		}
 		var log strings.Builder
-		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: EventFiring, Budget: e.Name, Result: e.status.Result})
+		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: EventFiring, Budget: e.Name, Result: e.known.Last})
 		_, accept, ok := strings.Cut(log.String(), " accept=") // the last of the line
 		except, err := strconv.Unquote(strings.TrimSpace(accept))
 		if ok != (test.want != "") || ok && (err != nil || !strings.Contains(test.want, strings.TrimPrefix(except, "except "))) {
@@ -139,8 +138,8 @@ func TestAccept(t *testing.T) {
 		if set, err := budget.Parse(s.Accept); err != nil || set[0].String() != s.Accept {
 			t.Errorf("%q does not parse back: %v", s.Accept, err)
 		}
-		if got := s.Budget.Except; slices.Contains(got, test.offender) {
-			t.Errorf("%s: the budget in force has become %v", test.sentence, s.Budget)
+		if got := s.Result.Budget.Except; slices.Contains(got, test.offender) {
+			t.Errorf("%s: the budget in force has become %v", test.sentence, s.Result.Budget)
 		}
 	}
 }
@@ -148,10 +147,10 @@ func TestAccept(t *testing.T) {
 // status.txt has what a reader of the page without its script wants to know.
 func TestStatusText(t *testing.T) {
 	e := standingOf("x: no function above 20% cumulative", alert.Firing, offendedBy("fmt.Println"))
-	e.status.Warning = "of something"
+	e.warning = "of something"
 	got := webtest.Body(t, webtest.Ask(stillGuard(t, nil, e).Handler(), "GET", "/status.txt"))
 	at := 0
-	for _, want := range []string{"guard: running\n", "\nfiring: FAIL x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println (for a while only"} {
+	for _, want := range []string{"guard: running\n", "\nfiring (last window: fail): x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println (only for a while"} {
 		next := strings.Index(got[at:], want)
 		if next < 0 {
 			t.Fatalf("%q is not behind what comes before it:\n%s", want, got)
@@ -217,7 +216,7 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 		entries = append(entries, standingOf(b.String(), alert.NoData, budget.Result{}))
 	}
 	g := stillGuard(t, nil, entries...)
-	shows(g, Status{State: Running}, time.Minute, set)
+	shows(g, Status{State: ActivityRunning}, time.Minute, set)
 	text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/budgets"))
 	got, err := budget.Parse(text)
 	if err != nil {
@@ -231,19 +230,6 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 	}
 }
 
-// The status has an hour of a budget's values.
-func TestHistory(t *testing.T) {
-	e := standingOf("goroutines below 5000", alert.NoData, budget.Result{})
-	g := stillGuard(t, nil, e)
-	for i := range maxHistory + 10 {
-		r := budget.Result{Budget: e.Of, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		judgedAs(g, e, r)
-	}
-	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
-		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)
-	}
-}
-
 // What the page says to write does accept the offender: the same profile passes then.
 func TestAcceptAccepts(t *testing.T) {
 	for _, sentence := range []string{"no function above 20% cumulative", "no function above 20% flat", "no package above 20% cumulative"} {
@@ -252,7 +238,7 @@ runtime.main;main.main;main.serve;encoding/json.Marshal[go.shape.struct { A int 
 runtime.main;main.main;main.serve;main.other 10
 ` + manyFunctions(390))
 		r := judgedAlone(t, sentence, p)
-		accept := check.Accepting(&r, 1)
+		accept := r.Accept(1)
 		if r.Verdict != budget.Fail || accept == "" {
 			t.Errorf("%s: %v", sentence, r)
 			continue

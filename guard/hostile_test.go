@@ -41,11 +41,11 @@ func TestHostWritesItsMaps(t *testing.T) {
 	})
 	for range 100 {
 		s := g.Status()
-		if got := s.Budgets[0].Budget.Where["endpoint"]; got != "/checkout" {
+		if got := s.Budgets[0].Result.Budget.Where["endpoint"]; got != "/checkout" {
 			t.Fatalf("the budget became %q", got)
 		}
-		s.Budgets[0].Budget.Where["endpoint"] = "mine" // a Status is the caller's
-		_ = s.Budgets[0].Budget.String()
+		s.Budgets[0].Result.Budget.Where["endpoint"] = "mine" // a Status is the caller's
+		_ = s.Budgets[0].Result.Budget.String()
 	}
 	writer.Wait()
 }
@@ -133,7 +133,7 @@ func TestHangingCounterCostsNothing(t *testing.T) {
 		pass(5 * minute)
 		close(let)
 		pass(2 * minute)
-		if s := g.Status(); s.State != Running || s.CPU > second {
+		if s := g.Status(); s.State != ActivityRunning || s.CPU > second {
 			t.Errorf("%s after %v of CPU: %s", s.State, s.CPU, s.Reason)
 		}
 		g.Stop()
@@ -163,13 +163,13 @@ func TestBodyIsNotRead(t *testing.T) {
 }
 
 func TestStateAfterStop(t *testing.T) {
-	if state := spentAfterStop(); state != Stopped {
+	if state := spentAfterStop(); state != ActivityStopped {
 		t.Errorf("a window that ends after Stop makes the guard %q", state)
 	}
 }
 
 func TestBaselineWithNilType(t *testing.T) {
-	_, err := completed(Config{Baseline: &profile.Profile{SampleType: []*profile.ValueType{nil}}})
+	_, err := completed(Config{Baseline: Baseline{Profile: &profile.Profile{SampleType: []*profile.ValueType{nil}}}})
 	if err == nil || !strings.Contains(err.Error(), "Baseline") {
 		t.Errorf("a baseline with a nil sample type: %v", err)
 	}

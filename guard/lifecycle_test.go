@@ -269,7 +269,7 @@ func TestFault_57_ExitInMidDump(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v, %s", err, out)
 		}
-		temps, err := filepath.Glob(filepath.Join(dir, "*", "*.tmp"))
+		temps, err := filepath.Glob(filepath.Join(dir, "profguard", "*", "*.tmp"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestFault_57_ExitInMidDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close(t.Context())
-	if temps, _ := filepath.Glob(filepath.Join(dir, "*", "*.tmp")); len(temps) > 0 {
+	if temps, _ := filepath.Glob(filepath.Join(dir, "profguard", "*", "*.tmp")); len(temps) > 0 {
 		t.Errorf("the next process leaves what was cut: %q", temps)
 	}
 }

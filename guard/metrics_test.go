@@ -19,6 +19,7 @@ import (
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/series"
 )
 
 // scrape is what Prometheus reads, without the parts that differ each time.
@@ -64,7 +65,7 @@ func eventful(t *testing.T, w *world) (*Guard, *prometheus.Registry) {
 	}
 	dumpsTo(g, nil)
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(g); err != nil {
+	if err := registry.Register(g.collector()); err != nil {
 		t.Fatal(err)
 	}
 	return g, registry
@@ -161,11 +162,11 @@ func TestOffenderSeries(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		g := w.still(t, Config{Registerer: registry, Every: minute, Window: 10 * second,
 			Budgets: budget.Must("x: /^(regexp.compile|main.list)$/ below 20% for 2 windows")})
-		if err := registry.Register(g); err != nil {
+		if err := registry.Register(g.collector()); err != nil {
 			t.Fatal(err)
 		}
-		compile := `{blame_file="shop/order.go:39",blame_function="main.order",budget="x",file="regexp/regexp.go:168",function="regexp.compile"} 1`
-		list := `{blame_file="shop/list.go:12",blame_function="main.list",budget="x",file="shop/list.go:12",function="main.list"} 1`
+		compile := `{blame_file="shop/order.go:39",blame_function="main.order",budget="x",file="regexp/regexp.go:168",function="regexp.compile",owner_file="",owner_function="",value=""} 1`
+		list := `{blame_file="shop/list.go:12",blame_function="main.list",budget="x",file="shop/list.go:12",function="main.list",owner_file="",owner_function="",value=""} 1`
 		for n, next := range []struct {
 			window rune
 			want   string
@@ -249,7 +250,7 @@ func TestFault_26_RegistryBlocks(t *testing.T) {
 		pass(time.Millisecond)
 		// A scrape that is never read hangs in Collect.
 		hung := make(chan prometheus.Metric)
-		go g.Collect(hung)
+		go g.collect(hung)
 		pass(time.Minute)
 		if n := g.Status().Windows["ok"]; n != 6 {
 			t.Errorf("%d windows beside a scrape that hangs, want 6", n)
@@ -275,7 +276,7 @@ func TestFault_27_CollectorPanics(t *testing.T) {
 	g := w.still(t, Config{Budgets: simple})
 	registry := prometheus.NewRegistry()
 	// In a wrapped collector the panic would end the process.
-	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(g); err != nil {
+	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(g.collector()); err != nil {
 		t.Fatal(err)
 	}
 	mend := breakStatus(g)
@@ -306,7 +307,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(g); err != nil {
+	if err := registry.Register(g.collector()); err != nil {
 		t.Fatal(err)
 	}
 	text := scrape(t, registry, "text/plain")
@@ -314,7 +315,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 		t.Errorf("%d budgets have a series, want %d:\n%s", n, len(set), text)
 	}
 	for _, tt := range []struct{ in, want string }{{"a\xffb", "a\uFFFDb"}, {"é", "é"}, {strings.Repeat("é", 101), strings.Repeat("é", 100)}} {
-		if got := label(tt.in); got != tt.want {
+		if got := series.Label(tt.in); got != tt.want {
 			t.Errorf("label(%q) = %q", tt.in, got)
 		}
 	}
@@ -345,7 +346,7 @@ func TestFault_29_MillionNames(t *testing.T) {
 			return cpuWindow(b.String())
 		}
 		g := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative", "no package above 30% flat"), Registerer: registry})
-		if err := registry.Register(g); err != nil {
+		if err := registry.Register(g.collector()); err != nil {
 			t.Fatal(err)
 		}
 		var series []int
@@ -375,12 +376,12 @@ func TestSeriesAreBoundedByBudgets(t *testing.T) {
 	noLeaks(t)
 	g := newWorld().still(t, Config{Budgets: many(500)})
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(g); err != nil {
+	if err := registry.Register(g.collector()); err != nil {
 		t.Fatal(err)
 	}
 	text := scrape(t, registry, "text/plain")
-	if n := strings.Count(text, "\nprofguard_budget_state{"); n != maxSeries {
-		t.Errorf("%d budgets have series, want %d", n, maxSeries)
+	if n := strings.Count(text, "\nprofguard_budget_state{"); n != series.Max {
+		t.Errorf("%d budgets have series, want %d", n, series.Max)
 	}
 }
 
@@ -403,7 +404,7 @@ func TestBuildInfo(t *testing.T) {
 	g := stillGuard(t, nil)
 	g.build = got
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(g)
+	registry.MustRegister(g.collector())
 	binary := process.ThisBuild().Binary
 	for revision, want := range map[string]string{"0a1b2c": "0a1b2c", "0a1b2c-dirty": "0a1b2c-dirty-" + binary[:8], "": binary} {
 		g.build.Revision = revision

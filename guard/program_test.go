@@ -90,7 +90,7 @@ func play(role string) int {
 		fmt.Println(says.Microseconds(), (after.CPU - before.CPU).Microseconds(), none.CPU.Microseconds())
 	case "exit":
 		written := func() []string {
-			files, _ := filepath.Glob(filepath.Join(os.Getenv(dumpVar), "*", "profguard-*"))
+			files, _ := filepath.Glob(filepath.Join(os.Getenv(dumpVar), "profguard", "*", "profguard-*"))
 			return files
 		}
 		w.take = story("b")
@@ -103,7 +103,7 @@ func play(role string) int {
 			offered <- true
 			return id, err
 		}
-		cfg := Config{Budgets: budget.Must("x: fmt.Println absent"), Window: second, Every: second, DumpDir: os.Getenv(dumpVar), Keep: Keep{Every: 1}}
+		cfg := Config{Budgets: budget.Must("x: fmt.Println absent"), Window: second, Every: second, DumpDir: os.Getenv(dumpVar), DumpLimits: DumpLimits{Every: 1}}
 		if _, err := start(w.quiet(cfg), "a test", w.seams()); err != nil {
 			fmt.Println(err)
 			return 1
@@ -185,7 +185,7 @@ func free() bool {
 // wholeDumps checks that each profile with a final name and a sidecar reads.
 func wholeDumps(t *testing.T, dir string) {
 	t.Helper()
-	sidecars, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	sidecars, err := filepath.Glob(filepath.Join(dir, "profguard", "*", "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

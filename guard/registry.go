@@ -3,19 +3,16 @@ package guard
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/loop"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
-	"github.com/profguard/profguard/internal/work"
 )
 
 // gatherer is the registry of the guard's metrics, or the default one if that cannot be read.
@@ -47,10 +44,14 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (l
 		u, ok := unit.ParseWork(text)
 		switch f := family(families, u.Name); {
 		case !ok: // the budget's own error says so
+		case f != nil && u.By != "":
+			r[text], had[u.Name] = byLabel(f, u), true
 		case f != nil:
 			r[text], had[u.Name] = sum(f, u), true
 		case had[u.Name]:
 			r[text] = loop.Answer{Why: fmt.Sprintf("the metric %s no longer has series", u.Name)}
+		case u.By != "":
+			r[text] = loop.Answer{By: map[string]float64{}}
 		default:
 			r[text] = loop.Answer{}
 		}
@@ -62,22 +63,14 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (l
 // is a mistake.
 func sum(f *dto.MetricFamily, u unit.Work) loop.Answer {
 	var a loop.Answer
+	if a.Why = noCounter(f); a.Why != "" {
+		return a
+	}
 	known := len(f.GetMetric()) == 0
 	for _, m := range f.GetMetric() {
 		has, equal := hasLabels(m, u.Labels)
-		if known = known || has; !equal {
-			continue
-		}
-		switch f.GetType() {
-		case dto.MetricType_COUNTER:
-			a.N += m.GetCounter().GetValue()
-		case dto.MetricType_HISTOGRAM:
-			// A native histogram may count in fractions.
-			a.N += cmp.Or(m.GetHistogram().GetSampleCountFloat(), float64(m.GetHistogram().GetSampleCount()))
-		case dto.MetricType_SUMMARY:
-			a.N += float64(m.GetSummary().GetSampleCount())
-		default:
-			return loop.Answer{Why: fmt.Sprintf("%s is a %s, not a counter, histogram or summary", u.Name, strings.ToLower(f.GetType().String()))}
+		if known = known || has; equal {
+			a.N += countOf(m)
 		}
 	}
 	if !known {
@@ -87,6 +80,56 @@ func sum(f *dto.MetricFamily, u unit.Work) loop.Answer {
 		}
 	}
 	return a
+}
+
+// noCounter says why the series of a family do not count, "" if they do.
+func noCounter(f *dto.MetricFamily) string {
+	switch t := f.GetType(); t {
+	case dto.MetricType_COUNTER, dto.MetricType_HISTOGRAM, dto.MetricType_SUMMARY:
+		return ""
+	default:
+		return fmt.Sprintf("%s is a %s, not a counter, histogram or summary", f.GetName(), strings.ToLower(t.String()))
+	}
+}
+
+// countOf is the count of a series.
+func countOf(m *dto.Metric) float64 {
+	switch h := m.GetHistogram(); {
+	case h != nil:
+		return cmp.Or(h.GetSampleCountFloat(), float64(h.GetSampleCount())) // a native one may count in fractions
+	case m.GetSummary() != nil:
+		return float64(m.GetSummary().GetSampleCount())
+	}
+	return m.GetCounter().GetValue()
+}
+
+// byLabel adds up the series of each value of a label, of those with the largest counts: a client may choose values.
+func byLabel(f *dto.MetricFamily, u unit.Work) loop.Answer {
+	if why := noCounter(f); why != "" {
+		return loop.Answer{Why: why}
+	}
+	sums := map[string]float64{}
+	for _, m := range f.GetMetric() {
+		if _, equal := hasLabels(m, u.Labels); equal {
+			if value, has := labelOf(m, u.By); has {
+				sums[value] += countOf(m)
+			}
+		}
+	}
+	if len(sums) == 0 {
+		return loop.Answer{Why: "no series of " + u.Name + " has the label " + u.By + ": say which one has the values, as in \"per " + u.Name + " by handler\""}
+	}
+	return loop.Answer{By: charge.Largest(sums)}
+}
+
+// labelOf is the value of a label of a series.
+func labelOf(m *dto.Metric, name string) (value string, has bool) {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue(), true
+		}
+	}
+	return "", false
 }
 
 // hasLabels reports whether a series has all labels, and with the same values.
@@ -133,41 +176,24 @@ func (c *Config) checkUnits(asking *atomic.Bool, m *mistakes) {
 	if err != nil {
 		return
 	}
-	counting := slices.Collect(maps.Keys(c.Work))
 	for _, f := range families {
 		delete(empty, f.GetName())
-		if sum(f, unit.Work{}).Why == "" {
-			counting = append(counting, f.GetName())
-		}
 	}
-	counting = slices.AppendSeq(counting, maps.Keys(empty))
-	slices.Sort(counting)
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		why := "it does not exist"
 		if f := family(families, u.Name); f != nil {
-			why = sum(f, unit.Work{Name: u.Name}).Why
+			if why = sum(f, unit.Work{Name: u.Name}).Why; why == "" && u.By != "" && len(f.GetMetric()) > 0 {
+				why = byLabel(f, unit.Work{Name: u.Name, By: u.By}).Why
+			}
 		} else if empty[u.Name] || empty[strings.TrimSuffix(u.Name, "_count")] {
 			why = ""
 		}
-		m.when(ok && why != "", "Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
-			text, why, meant(u.Name, counting))
+		m.when(ok && why != "" && u.By != "", "Budgets: nobody counts %q: %s: expected a counter of that name, with the label %q, in the Prometheus registry before Start",
+			text, why, u.By)
+		m.when(ok && why != "" && u.By == "", "Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start",
+			text, why)
 	}
-}
-
-// meant is advice about a unit that nobody counts, by those that are counted.
-func meant(name string, counting []string) string {
-	near := spelling.Nearest(name, max(2, len(name)/3), counting)
-	if i := slices.IndexFunc(counting, func(n string) bool { return strings.Contains(n, name) }); near == "" && i >= 0 {
-		near = counting[i]
-	}
-	switch {
-	case near != "":
-		return "; did you mean " + near + "?"
-	case name == work.Call:
-		return "; calls are counted by Check, in a test"
-	}
-	return ""
 }
 
 // described are the metrics of a registry, also vectors that have no series yet, of which it is

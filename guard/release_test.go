@@ -22,10 +22,13 @@ import (
 type deployment struct {
 	version string
 	extra   int               // samples of a new function in a window of some 400
+	after   time.Duration     // when it begins
 	rename  *strings.Replacer // of functions
 	windows int
 	warm    int     // samples of a cache that is filled, in each window of the first minute
 	busy    float64 // the part of the time that threads wait for a core: work costs more then
+
+	tenants func() []string // of the lines, in turn, "" for none; nil for no labels
 }
 
 // deploy runs a build in a folder: a minute a window, 100 requests in each.
@@ -35,24 +38,32 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 	w.build = release.Build{Program: "example.com/shop", Version: d.version, Revision: "abcdef0123456789", Go: "go1.27.4", Arch: "linux/amd64", Binary: "binary-of-" + d.version}
 	r := rand.New(rand.NewPCG(uint64(len(d.version)), uint64(d.extra+1)))
 	requests, samples, dearer := 0.0, 0, 1+0.4*d.busy
+	tenant := func(int) string { return "" }
+	if d.tenants != nil {
+		list := d.tenants()
+		tenant = func(line int) string { return list[line%len(list)] }
+	}
 	w.take = func(n int) profiler.Window {
 		var text strings.Builder
 		text.WriteString("cpu 10s\n")
+		lines := 0
 		line := func(stack string, mean int) {
+			label := tenant(lines)
+			lines++
 			mean = int(dearer * float64(mean))
 			n := max(1, mean+int(2*r.NormFloat64()*float64(mean)/20))
 			samples += n
 			if d.rename != nil {
 				stack = d.rename.Replace(stack)
 			}
-			fmt.Fprintf(&text, "net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route@main.go:9;%s %d\n", stack, n)
+			fmt.Fprintf(&text, "net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;main.route@main.go:9;%s %d%s\n", stack, n, label)
 		}
 		for i := range 8 {
 			line(fmt.Sprintf("main.(*Shop).checkout@shop.go:10;main.step%d@step.go:%d", i, 10*i+7), 30)
 		}
 		line("main.(*Shop).search@shop.go:30;main.valid@valid.go:20", 60)
 		line("main.(*Shop).search@shop.go:31;encoding/json.Marshal@encode.go:160", 100)
-		if d.extra > 0 {
+		if d.extra > 0 && time.Since(w.began) >= d.after {
 			line("main.(*Shop).search@shop.go:33;main.audit@audit.go:46", d.extra)
 		}
 		if d.warm > 0 && time.Since(w.began) < time.Minute {
@@ -75,7 +86,7 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 		during(g, w)
 	}
 	g.Stop()
-	files, _ := filepath.Glob(filepath.Join(dir, "references", "*"))
+	files, _ := filepath.Glob(filepath.Join(dir, "profguard", "references", "*"))
 	for _, f := range files { // the disk has another clock
 		if info, err := os.Stat(f); err == nil && info.ModTime().After(time.Now()) {
 			os.Chtimes(f, time.Now(), time.Now())
@@ -132,7 +143,7 @@ func TestReleases(t *testing.T) {
 			t.Errorf("it took %v to fire", at)
 		}
 
-		dumped, _ := filepath.Glob(filepath.Join(dir, "profguard-*", firing[0].Dump+".before.cpu.pb.gz"))
+		dumped, _ := filepath.Glob(filepath.Join(dir, "profguard", "profguard-*", firing[0].Dump+".before.cpu.pb.gz"))
 		if len(dumped) != 1 {
 			t.Errorf("what was before is not beside the dump %s: %v", firing[0].Dump, dumped)
 		}
@@ -153,13 +164,13 @@ func TestReleases(t *testing.T) {
 			}
 		})
 		e := named(w.events, EventRelease)
-		if len(e) != 1 || len(named(w.events, EventFiring)) > 0 || !strings.Contains(e[0].Message, "% less CPU per request than v1.1.0") || !strings.Contains(e[0].Message, "less: main.audit") {
+		if len(e) != 1 || len(named(w.events, EventFiring)) > 0 || !strings.Contains(e[0].Message, "% less CPU per request than v1.1.0") || !strings.Contains(e[0].Message, ", main.audit -") {
 			t.Errorf("a refactored and cheaper build: %+v", w.events)
 		}
 		if got := lines.String(); strings.Count(got, "event=profguard.release.compared") != 1 || !strings.Contains(got, `level=INFO msg="v1.1.1 (abcdef0) costs `) {
 			t.Errorf("not one line of the log says what the release costs:\n%s", got)
 		}
-		files, err := os.ReadDir(filepath.Join(dir, "references"))
+		files, err := os.ReadDir(filepath.Join(dir, "profguard", "references"))
 		if err != nil || len(files) != 4 {
 			t.Errorf("%v, %v", files, err)
 		}
@@ -274,9 +285,58 @@ func TestFault_146_WarmUp(t *testing.T) {
 			time.Sleep(50 * time.Second)
 			synctest.Wait()
 		})
-		files, err := filepath.Glob(filepath.Join(dir, "references", "*v1.1.1*"))
+		files, err := filepath.Glob(filepath.Join(dir, "profguard", "references", "*v1.1.1*"))
 		if err != nil || len(files) > 0 || len(named(w.events, EventRelease)) > 0 {
 			t.Errorf("a process of less than a minute left %v, and told %v", files, w.events)
 		}
 	})
+}
+
+// TestReleaseSaysWhat: the event comes when a function surely costs more, also if that may be less than the limit, and
+// begins with it, as the status does then. One that costs more later gets an event of its own. Each is told once.
+func TestReleaseSaysWhat(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		build  deployment
+		events []string // a part of the message of each
+	}{
+		{"surely above the limit", deployment{extra: 60}, []string{"; more: main.audit +", ""}},
+		{"surely above 0", deployment{extra: 20}, []string{"; more, perhaps by less than 3 points: main.audit +", ""}},
+		{"later", deployment{extra: 100, after: 70 * time.Minute}, []string{"", "main.audit +"}},
+		{"an equal build", deployment{}, []string{""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "dumps")
+				cfg := Config{Budgets: budget.Must("goroutines below 1000")}
+				deploy(t, dir, deployment{version: "v1.0.0", windows: 30}, cfg, nil)
+				d := test.build
+				d.version, d.windows = "v1.1.0", 130
+				w := deploy(t, dir, d, cfg, nil)
+				list := named(w.events, EventRelease)
+				if len(list) != len(test.events) {
+					t.Fatalf("expected %d events, found %d: %+v", len(test.events), len(list), list)
+				}
+				for i, want := range test.events {
+					e := list[i]
+					says := strings.Contains(e.Message, "main.audit")
+					if !strings.Contains(e.Message, want) || says != (want != "" || i > 0) {
+						t.Errorf("expected %q in event %d, found %q", want, i, e.Message)
+					}
+					if first := e.Release.Functions[0]; says && (first.Function != "main.audit" || first.Low <= 0) {
+						t.Errorf("the functions begin with %+v: %s", first, e.Message)
+					}
+					attributes := map[string]any{}
+					e.attributes("", func(name, _ string, value any) { attributes[name] = value })
+					if got := attributes["code.function.name"]; says != (got == "main.audit") || says != (attributes["code.line.number"] == 46) {
+						t.Errorf("%q has the attributes %v", e.Message, attributes)
+					}
+					t.Logf("after %v: %s", e.Time.Sub(w.began), e.Message)
+				}
+				if at := list[0].Time.Sub(w.began); d.extra > 0 && d.after == 0 && at > 30*time.Minute {
+					t.Errorf("the first event came after %v: %s", at, list[0].Message)
+				}
+			})
+		})
+	}
 }

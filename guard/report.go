@@ -6,33 +6,107 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// This file takes what the loop has found: it becomes status and events. The functions take the
+// This file takes what the loop has found: it becomes status, events and exports. The functions take the
 // lock, also for the end of a panic.
 
-// host is what the loop hands its results to.
-func (g *Guard) host() loop.Host {
-	return loop.Host{
-		Set: g.current, Store: g.dumps.Load, Waits: g.waits, Linked: g.linked, Measured: g.measured,
-		Judged: g.judged, Told: g.told, Spent: g.spent, Sidecar: g.sidecar, Dumped: g.dumped, Traced: g.traced, Panicked: g.panicked,
+// take takes what a window has found out. It runs on the loop's goroutine.
+func (g *Guard) take(r *loop.Report) {
+	if r.Err != nil {
+		g.notePanic("loop")
 	}
+	g.note(r)
+	if r.Measurement == nil {
+		return
+	}
+	if g.exports != nil && g.cfg.Export.All && r.Good != nil {
+		g.exports.window(r.Good)
+	}
+	g.act(r)
+	g.spent(r.Cost)
+	g.renew(time.Now())
+}
+
+// act takes what has changed, and has profiles of what fails kept.
+func (g *Guard) act(r *loop.Report) {
+	kept := new(loop.Kept)
+	defer func() { // also after a panic, and when the guard stops: an alert never fires without a notice
+		g.tell(g.loop.Told(g.active, r, kept))
+	}()
+	g.judged(r.Changes)
+	kept = g.keep(r)
+}
+
+// note updates the status by a window, but for its budgets.
+func (g *Guard) note(r *loop.Report) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.status.Next = r.Next
+	if r.GivesUp {
+		g.status.State = ActivityStopped
+		g.degraded("loop", "panics", "profguard gave up after three panics in a row: "+r.Err.Error())
+	}
+	if r.Linked != nil {
+		g.linked(r.Linked)
+	}
+	if r.Measurement != nil {
+		g.measured(r.Measurement)
+	}
+	for _, part := range slices.Sorted(maps.Keys(r.Parts)) {
+		switch err := r.Parts[part]; {
+		case err == nil:
+			g.faults.clear(part)
+		case part != "reference" || g.cfg.DumpDir == "" || g.dumps.Load() != nil: // or it is said of the dumps, which are in the same folder
+			g.degraded(part, dumps.Reason(err), err.Error())
+		}
+	}
+	if r.Functions != nil {
+		g.counts = r.Functions
+	}
+	if r.Release != nil {
+		g.status.Release = releaseOf(r.Release)
+	}
+	if r.News {
+		g.emit(Event{Name: EventRelease, Release: g.status.Release, Message: g.status.Release.Message})
+	}
+}
+
+// keep has dumps of what fails kept, and exported.
+func (g *Guard) keep(r *loop.Report) *loop.Kept {
+	kept := g.loop.Keep(g.dumps.Load(), r, g.exports != nil, g.completes)
+	if kept.Traced {
+		err := kept.Trace
+		if err != nil {
+			err = fmt.Errorf("Config.Trace: %w", err)
+		}
+		g.off("execution traces", err)
+	}
+	for i := range kept.Left {
+		g.dumped(&kept.Left[i])
+	}
+	if g.exports != nil {
+		for _, d := range kept.Dumps {
+			g.exports.dump(d.ID, d.Dump)
+		}
+	}
+	return kept
 }
 
 // Status returns a consistent snapshot of the guard.
 func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
-		return Status{State: Stopped}
+		return Status{State: ActivityStopped}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +124,7 @@ func (g *Guard) Status() Status {
 	if host, err := os.Hostname(); err == nil {
 		s.Program += " on " + host
 	}
-	if s.State == Stopped {
+	if s.State == ActivityStopped {
 		s.Next = time.Time{}
 	}
 	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))
@@ -60,36 +134,25 @@ func (g *Guard) Status() Status {
 	return s
 }
 
-// waits notes when the next window is due.
-func (g *Guard) waits(next time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.status.Next = next
-}
-
-// linked warns of the budgets that could never fail.
-func (g *Guard) linked(l loop.Linked) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// linked warns of the budgets that could never fail. g.mu must be held.
+func (g *Guard) linked(l *loop.Linked) {
 	if l.Err != nil {
 		g.faults.note("linked", "cannot tell which functions are linked: "+l.Err.Error())
 		return
 	}
 	g.faults.clear("linked")
 	for _, e := range g.budgets.entries {
-		if why := l.Warnings[e.Budget]; why != "" && e.status.Warning == "" && !e.Default {
-			e.status.Warning = why
-			g.emit(Event{Name: EventVacuous, Budget: e.Name, Result: e.status.Result, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
+		if why := l.Warnings[e.Budget]; why != "" && e.warning == "" && !e.Default {
+			e.warning = why
+			g.emit(Event{Name: EventIneffective, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
 		}
 	}
 }
 
 // measured updates the status by the window of CPU, if one was tried, and by the figures of the
 // process. It emits events when windows begin to be lost, and when they are good again. The
-// share of garbage collection is that since the last window; it stays until a collection ends.
+// share of garbage collection is that since the last window; it stays until a collection ends. g.mu must be held.
 func (g *Guard) measured(m *loop.Measurement) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	w, s := &m.CPU, &g.status.Window
 	if m.Tried {
 		good, was := w.Outcome == profiler.OK, s.Outcome == "" || s.Outcome == profiler.OK.String()
@@ -120,39 +183,24 @@ func (g *Guard) measured(m *loop.Measurement) {
 	}
 }
 
-// maxHistory is an hour at the default period; a budget's takes 1 KB.
-const maxHistory = 60
-
-// judged updates the status of the budgets. Those that SetBudgets has removed have none.
+// judged takes what is known of the budgets. Those that SetBudgets has removed have no status.
 func (g *Guard) judged(changes []loop.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i := range changes {
-		c := &changes[i]
-		e := g.budgets.of[c.Of]
-		if e == nil {
-			continue
-		}
-		r, s := &c.Result, &e.status
-		s.Verdicts[r.Verdict.String()]++
-		s.Samples += r.Samples
-		s.Hits += r.Hits
-		if len(s.History) == maxHistory {
-			s.History = s.History[1:]
-		}
-		s.History = append(s.History, Measurement{Value: r.Value, Verdict: r.Verdict})
-		s.Result, s.measured, s.Accept = *r, c.Finding.HasValue(), check.Accepting(r, 1)
-		s.Proven, s.Evidence, s.Offender = c.Proven, c.Evidence, c.Offender
-		e.alert, e.seen = c.Alert, c.Seen
-		if !c.Since.IsZero() {
-			s.Since = c.Since
+		if e := g.budgets.of[changes[i].Of]; e != nil {
+			e.known = changes[i].Standing
+			if why := e.ineffective(); why != "" && e.warning == "" && !e.warned {
+				e.warned = true
+				g.emit(Event{Name: EventIneffective, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
+			}
 		}
 	}
 }
 
-// told emits the events about budgets. For one that is no longer in force, SetBudgets has
+// tell emits the events about budgets. For one that is no longer in force, SetBudgets has
 // emitted the last event.
-func (g *Guard) told(notices []loop.Told) {
+func (g *Guard) tell(notices []loop.Told) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, n := range notices {
@@ -168,7 +216,7 @@ func (g *Guard) told(notices []loop.Told) {
 		}
 		url := g.exports.url(string(n.Dump))
 		if url != "" {
-			e.status.DumpURL = url
+			e.dumpURL = url
 		}
 		g.emit(Event{
 			Name: name, Time: n.At, Budget: e.Name, Result: n.Result, Message: n.Message,
@@ -185,18 +233,30 @@ func (g *Guard) spent(c loop.Cost) {
 	s.CPU += c.CPU
 	s.CostShare = c.Share
 	switch was := s.State; {
-	case was == Stopped: // Stop did not wait for this window
+	case was == ActivityStopped: // Stop did not wait for this window
 	case !c.Paused.IsZero():
-		s.State, s.PausedUntil = Paused, c.Paused
+		s.State, s.PausedUntil = ActivityPaused, c.Paused
 		g.faults.note("cost", fmt.Sprintf("profguard cost %.1f%% of a core, and may cost %.0f%%", 100*c.Share, 100*pace.PauseShare))
-		if was != Paused {
+		if was != ActivityPaused {
 			g.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: it cost %.1f%% of a core; a longer Config.Every makes it cheaper", pace.PauseFor, 100*c.Share)})
 		}
-	case was == Paused:
-		s.State, s.PausedUntil = Running, time.Time{}
+	case was == ActivityPaused:
+		s.State, s.PausedUntil = ActivityRunning, time.Time{}
 		g.faults.clear("cost")
 		g.emit(Event{Name: EventResumed, Message: "profguard goes on"})
 	}
+}
+
+// completes adds the status of its budget to a dump, and what the exporter needs. It reports false if the budget is
+// not in force.
+func (g *Guard) completes(c *loop.Change, d *dumps.Dump) bool {
+	if d.Budget = g.sidecar(c.Of); d.Budget == nil {
+		return false
+	}
+	if g.exports != nil {
+		d.Files = append(d.Files, g.exports.description(c, d))
+	}
+	return true
 }
 
 // sidecar is the status of a budget for a dump, nil if it is not in force.
@@ -208,7 +268,7 @@ func (g *Guard) sidecar(b *loop.Budget) []byte {
 		return nil
 	}
 	s := e.now(g.started)
-	s.History, s.Dump, s.Dumped = nil, "", time.Time{}
+	s.Dump, s.Dumped = "", time.Time{}
 	data, err := json.Marshal(&s)
 	if err != nil {
 		g.dumpFailed(err)
@@ -216,21 +276,32 @@ func (g *Guard) sidecar(b *loop.Budget) []byte {
 	return data
 }
 
+// saved takes what became of a dump, on the store's goroutine.
+func (g *Guard) saved(o dumps.Outcome) {
+	d := g.loop.Saved(o)
+	g.dumped(&d)
+	d.Noted()
+}
+
 // dumped takes what became of a dump.
-func (g *Guard) dumped(d loop.Dumped) {
+func (g *Guard) dumped(d *loop.Dumped) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if d.Lost {
+		g.lost++
+		g.degraded("dumps", "lost", fmt.Sprintf("the folder %s was removed or replaced while in use, and the dumps in it are lost; it was made again", filepath.Join(g.cfg.DumpDir, dumps.FolderName)))
+	}
 	switch {
 	case errors.Is(d.Err, loop.ErrTooSoon):
 		g.status.Dumps[tooSoon]++
 	case d.Err != nil:
 		g.dumpFailed(d.Err)
 	default:
-		g.status.Dumps["saved"]++
+		g.status.Dumps[onDisk]++
 		g.faults.clear("dumps")
 		if e := g.budgets.of[d.Of]; e != nil {
-			e.status.Dump, e.status.Dumped = string(d.ID), d.End
-			e.status.DumpURL = g.exports.url(e.status.Dump)
+			e.dump, e.dumped = string(d.ID), d.End
+			e.dumpURL = g.exports.url(e.dump)
 		}
 	}
 }
@@ -241,26 +312,6 @@ func (g *Guard) dumpFailed(err error) {
 	reason := dumps.Reason(err)
 	g.status.Dumps[reason]++
 	g.degraded("dumps", reason, "a dump was not kept: "+err.Error())
-}
-
-// traced notes whether the execution trace could be written.
-func (g *Guard) traced(err error) {
-	if err != nil {
-		err = fmt.Errorf("Config.Trace: %w", err)
-	}
-	g.off("execution traces", err)
-}
-
-// panicked counts a window that ended in a panic. After some in a row the guard gives up.
-func (g *Guard) panicked(err error, givesUp bool) {
-	g.notePanic("loop")
-	if !givesUp {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.status.State = Stopped
-	g.degraded("loop", "panics", "profguard gave up after three panics in a row: "+err.Error())
 }
 
 // degraded notes that a part of the guard has failed, and emits an event, once an hour for

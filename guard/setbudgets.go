@@ -7,10 +7,10 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
-// with the same name and sentence, keep their state, counts and evidence. A firing budget
-// that is not in the new set is resolved, with a message that says so. On an error the old
-// budgets stay in force. Nil stands for [budget.Default], and an empty set is an error.
+// SetBudgets replaces the budgets from the next window on. Budgets in both sets, with the same
+// name and sentence, keep their state, counts and evidence. A firing budget that is not in the new
+// set is resolved, with a message that says so. On an error the old budgets stay in force. nil means
+// [budget.Default], and an empty set is an error.
 func (g *Guard) SetBudgets(set budget.Set) error {
 	if g == nil || g.cancel == nil {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
@@ -32,7 +32,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.status.State == Stopped {
+	if g.status.State == ActivityStopped {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
 	if slices.Equal(next.entries, g.budgets.entries) {
@@ -51,11 +51,12 @@ func (g *Guard) replace(next *roster, why string) {
 		}
 	}
 	g.budgets = next
+	g.loop.Use(next.compiled)
 }
 
 // removed is the event about a budget that is no longer in force, although it was firing.
 func (e *entry) removed(why string) Event {
-	r := e.status.Result
+	r := e.known.Last
 	r.Verdict, r.Reason = budget.Inconclusive, why
 	return Event{Name: EventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s no longer fires: %s", e.Name, why)}
 }

@@ -25,7 +25,7 @@ const (
 type sink struct {
 	name    string
 	deliver func(Event)
-	queue   chan *Event // closed by close
+	queue   chan func() // deliveries; closed by close
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -47,7 +47,7 @@ func sinks(cfg *Config, off func(part string, err error)) []*sink {
 }
 
 func newSink(name string, deliver func(Event), off func(part string, err error)) *sink {
-	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{}), off: off}
+	s := &sink{name: name, deliver: deliver, queue: make(chan func(), sinkQueue), done: make(chan struct{}), off: off}
 	go s.run()
 	return s
 }
@@ -57,12 +57,12 @@ func (s *sink) run() {
 	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
 	failed := 0 // in a row
-	for e := range s.queue {
+	for deliver := range s.queue {
 		if failed == panicLimit {
 			s.dropped.Add(1)
 			continue
 		}
-		err := <-foreign.Start(func() error { s.deliver(*e); return nil })
+		err := <-foreign.Start(func() error { deliver(); return nil })
 		if err == nil {
 			failed = 0
 			continue
@@ -77,12 +77,14 @@ func (s *sink) run() {
 }
 
 // offer queues an event. It never blocks.
-func (s *sink) offer(e Event) {
+func (s *sink) offer(e Event) { s.add(func() { s.deliver(e) }) }
+
+func (s *sink) add(delivery func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		select {
-		case s.queue <- &e:
+		case s.queue <- delivery:
 			return
 		default:
 		}

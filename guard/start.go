@@ -25,17 +25,20 @@ import (
 // then hangs in code of the host, and waiting for it would block the host.
 const stopWithin = 250 * time.Millisecond
 
-// ErrRunning is in the error of [Start] while another guard runs in the process.
+// ErrRunning is in the error of [Start] while another guard runs in the process. There can be one
+// only, because the runtime has one CPU profiler.
 var ErrRunning = errors.New("a guard already runs in this process")
 
 // running is the process's guard. A process has one profiler, so there can be only one
 // guard.
 var running atomic.Pointer[Guard]
 
-// Start starts the guard of this process. Its error names every mistake in the configuration
-// (that of DumpDir only if there is no other), or is [ErrRunning] with the place where the other
-// guard was started. After Start nothing that goes wrong in the guard reaches the host: it becomes
-// a metric, an event and a part of [Guard.Status].
+// Start starts the guard of this process. Its error names every mistake in the configuration, or is
+// [ErrRunning] with the place where the other guard was started. A fault of the machine, such as a
+// DumpDir that cannot be written, is no error, so that it keeps no service from starting: it becomes
+// a metric, an event and a part of [Guard.Status], like all faults after Start, and is tried again.
+// Start logs one line: the number of budgets, the folder of the dumps, and the build that this one is
+// compared with.
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
 	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{loop.ThisProcess(), newRoster, dumps.Open, reference.ThisBuild, process.IsTest()})
@@ -56,7 +59,7 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 				ErrRunning, other.where, time.Since(other.started).Round(time.Second))
 		}
 	}
-	// Metrics may be scraped as soon as they are registered, so everything that Collect
+	// Metrics may be scraped as soon as they are registered, so everything that collect
 	// reads is set before.
 	ctx, cancel := context.WithCancel(context.Background())
 	g.active, g.cancel = ctx, cancel
@@ -70,15 +73,20 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	go func() {
 		// This goroutine has inherited the labels of the caller of Start.
 		pprof.SetGoroutineLabels(context.Background())
+		defer close(g.announced)
+		g.announce(ctx)
+	}()
+	go func() {
+		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		g.loop.Run(ctx)
+		g.loop.Run(ctx, g.take)
 	}()
 	return g, nil
 }
 
 // newGuard makes a guard that has not started.
 func newGuard(cfg Config, where string, s seams) (*Guard, error) {
-	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, done: make(chan struct{})}
+	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, done: make(chan struct{}), announced: make(chan struct{})}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
@@ -89,49 +97,37 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		return nil, err
 	}
 	var baseline *decode.Table
-	if g.cfg.Baseline != nil { // a copy, because the caller may change it later, and even Profile.Write does
-		if baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
-			return nil, fmt.Errorf("Baseline: %w", err)
+	if g.cfg.Baseline.Profile != nil { // a copy, because the caller may change it later, and even Profile.Write does
+		if baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline.Profile); err != nil {
+			return nil, fmt.Errorf("Baseline.Profile: %w", err)
 		}
 	}
-	if g.keeper, err = newKeeper(&g.cfg, &s, g.module, baseline, comments(g.cfg.Baseline)); err != nil {
+	if g.keeper, err = newKeeper(&g.cfg, &s, g.module, baseline, comments(g.cfg.Baseline.Profile)); err != nil {
 		return nil, err
 	}
 	if baseline != nil {
-		g.cfg.Baseline = &profile.Profile{Comments: g.cfg.Baseline.Comments} // for SetBudgets, which asks whether there is a valid one
+		g.cfg.Baseline.Profile = &profile.Profile{Comments: g.cfg.Baseline.Profile.Comments} // for SetBudgets, which asks whether there is a valid one
 	}
-	g.metrics = &collector{g.Collect}
+	g.metrics = g.collector()
 	g.status = newStatus(g.started, g.cfg.DumpDir != "")
 	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
 	g.exports = newExports(g)
-	of := loop.Config{
-		Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module, Baseline: baseline, BaselineWork: g.cfg.BaselineWork,
-		DumpEvery: cmp.Or(g.cfg.Keep.Every, 10*time.Minute), Trace: g.cfg.Trace,
-		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer),
-		Process: s.Process, Host: g.host(), Feed: loop.NewFeed(),
-	}
-	g.feed = of.Feed
-	if x := g.exports; x != nil {
-		of.Describe, of.Dumps = x.description, append(of.Dumps, x.dump)
-		if g.cfg.ExportAll {
-			of.Windows = append(of.Windows, x.window)
-		}
-	}
-	if g.cfg.Functions > 0 {
-		of.Windows = append(of.Windows, g.countFunctions())
-	}
-	if g.keeper != nil {
-		of.Releases, of.Windows = g.keeper, append(of.Windows, g.observed)
-	}
-	g.loop = loop.New(of)
+	g.feed = loop.NewFeed()
+	g.loop = loop.New(loop.Config{
+		Budgets: g.budgets.compiled, Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module,
+		Baseline: baseline, BaselineWork: g.cfg.Baseline.Work, Reference: g.keeper, Functions: g.cfg.FunctionSeries,
+		Always: g.exports != nil && g.cfg.Export.All, DumpEvery: cmp.Or(g.cfg.DumpLimits.Every, 10*time.Minute), Trace: g.cfg.Trace,
+		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer), Process: s.Process, Feed: g.feed,
+		ShowsLabel: shownLabels(g.cfg.Export.Label),
+	})
 	return g, nil
 }
 
 // Stop ends the guard and its current window. It returns when all goroutines of the guard
-// have ended, or after 250 ms: a goroutine that is left then waits for code of the host (a
-// sink, a registry, a counter) or for a disk.
+// have ended, or after 250 ms. A goroutine that is left then waits for code of the program (a
+// callback, a registry, a counter) or for a disk.
 // Stop may be called several times, concurrently, and on nil.
 //
 // Call it before syscall.Exec: a program that is replaced in the middle of a window is
@@ -148,12 +144,13 @@ func (g *Guard) shutDown() {
 	defer cancel()
 	g.cancel()
 	await(ctx, g.done)
+	await(ctx, g.announced)
 	deadline, _ := ctx.Deadline()
 	_ = foreign.Within(time.Until(deadline), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
 	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.status.State, g.status.PausedUntil = Stopped, time.Time{}
+	g.status.State, g.status.PausedUntil = ActivityStopped, time.Time{}
 }
 
 // startWithin is how long Start waits for a disk or a registry. Usually they take
@@ -164,13 +161,7 @@ const startWithin = time.Second
 func (g *Guard) acquire(ctx context.Context) error {
 	g.sinks = sinks(&g.cfg, g.off)
 	if g.cfg.DumpDir != "" {
-		err := g.within("dumps", "opening DumpDir", func() error { return g.openDumps(ctx) })
-		if err != nil && !dumps.IsNoSpace(err) {
-			return fmt.Errorf("DumpDir: %w", err)
-		}
-		if err != nil { // a full disk is no mistake of the caller
-			g.off("dumps", err)
-		}
+		g.startDumps(ctx)
 	}
 	if g.exports != nil { // after the dumps, among which it looks at once
 		g.exports.open(g)
@@ -195,10 +186,61 @@ func (g *Guard) within(part, what string, do func() error) error {
 	return nil
 }
 
+// A folder of dumps that cannot be opened is tried again after leastPause, and then after twice as long each
+// time: a volume that is attached late is there after some seconds, and a person who has to see to it takes
+// minutes. A try takes a few calls of the system.
+const leastPause, mostPause = 10 * time.Second, 10 * time.Minute
+
+// startDumps opens DumpDir, or goes on without it and tries again until it is open.
+func (g *Guard) startDumps(ctx context.Context) {
+	open := func() <-chan error { return foreign.Start(func() error { return g.openDumps(ctx) }) }
+	result := open()
+	g.opened = make(chan struct{})
+	select {
+	case err := <-result:
+		if g.opens(ctx, err) {
+			close(g.opened)
+			return
+		}
+		result = nil
+	case <-time.After(startWithin):
+		g.off("dumps", fmt.Errorf("opening DumpDir %w within %v", foreign.ErrHangs, startWithin))
+	}
+	go func() {
+		pprof.SetGoroutineLabels(context.Background())
+		defer close(g.opened)
+		if result != nil && g.opens(ctx, <-result) {
+			return
+		}
+		for pause := leastPause; ; pause = min(2*pause, mostPause) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+			if g.opens(ctx, <-open()) {
+				return
+			}
+		}
+	}()
+}
+
+// opens notes whether DumpDir could be opened, and reports whether it is, or nobody wants it any more.
+func (g *Guard) opens(ctx context.Context, err error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		g.degraded("dumps", dumps.Reason(err), "dumps off: "+err.Error()+"; it is tried again")
+		return false
+	}
+	g.faults.clear("dumps")
+	return true
+}
+
 // openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
-	keep := dumps.Keep{Dumps: g.cfg.Keep.Dumps, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
-	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.loop.Saved)
+	keep := dumps.Keep{Dumps: g.cfg.DumpLimits.Dumps, Bytes: g.cfg.DumpLimits.Bytes, Age: g.cfg.DumpLimits.Age}
+	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.saved)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: choose a folder that this user may write, or make this one for the user", err)
 	}
@@ -253,6 +295,9 @@ func (g *Guard) release(ctx context.Context) {
 	}
 	for _, s := range g.sinks {
 		await(ctx, s.done)
+	}
+	if g.opened != nil {
+		await(ctx, g.opened)
 	}
 	if store != nil {
 		_ = store.Close(ctx) // with the time that the sinks have left

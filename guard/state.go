@@ -2,22 +2,21 @@ package guard
 
 import "github.com/profguard/profguard/internal/alert"
 
-// A State is what a guard knows of a budget. The zero State is [StateNoData], so that nothing is
-// taken for kept without proof.
+// A State is the state of a budget in a guard. The zero State is [StateNoData], so that no budget
+// counts as kept without proof.
 type State int
 
 const (
-	// StateNoData: nothing was ever judged, or nothing for sixty periods (no good window, no sample
-	// within "in" and "where", no unit of work), or the "when" has not held for five.
+	// StateNoData: nothing was judged for 60 periods (an hour by default) or ever, or "when" has not held for 5
+	// periods. There was no good window, no sample within "in" and "where", or no unit of work.
 	StateNoData State = iota
-	// StateUndecided: something is judged, and it is not proven that the budget is kept, or no
-	// longer.
+	// StateUndecided: windows are judged, and they do not prove that the budget is kept.
 	StateUndecided
-	// StateOK: the budget is kept. It was proven in the last 360 periods, by a window that passes with
-	// a value within the limit or by all windows together, and no window since was above the limit
-	// unless all of them prove it.
+	// StateOK: the budget is kept. A window that passes within the limit, or all windows together, have
+	// proven it in the last 360 periods (6 hours by default). A window above the limit since then ends this state, unless
+	// all windows together still prove that the budget is kept.
 	StateOK
-	// StatePending: the budget fails, but not yet long enough.
+	// StatePending: the budget fails, but not yet for long enough.
 	StatePending
 	// StateFiring: the budget is broken.
 	StateFiring
@@ -30,7 +29,7 @@ func (s State) String() string { return alert.State(s).String() }
 // MarshalText returns the String of s, also for JSON.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText has written. Any other text, such as that of a later
+// UnmarshalText reads the text of MarshalText. Any other text, such as that of a later
 // version, is StateNoData.
 func (s *State) UnmarshalText(text []byte) error {
 	*s = StateNoData
@@ -41,6 +40,3 @@ func (s *State) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
-
-// gauge is the value of the metric: firing is 2, and what is not known to be kept is below zero.
-func (s State) gauge() float64 { return float64(s - StateOK) }

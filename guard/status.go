@@ -10,17 +10,18 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// Status is a consistent snapshot of a guard. As JSON it is status.json. It is a copy, but
-// its results refer to shared values: do not modify those.
+// Status is a consistent snapshot of a guard. As JSON it is status.json. It is a copy, but the
+// slices and maps in its results are shared: do not modify them.
 type Status struct {
-	Program string `json:"program,omitempty"` // its main module and its host
+	Program string `json:"program,omitempty"` // the main module and the host
 	Build   Build  `json:"build,omitzero"`
 
-	// State is [Running], [Paused] (until PausedUntil) or [Stopped]. Reason says why, and which
-	// parts are degraded.
+	// State is [ActivityRunning], [ActivityPaused] (until PausedUntil) or [ActivityStopped]. Reason
+	// says why, and lists the parts of the guard that do not work.
 	State       Activity  `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	PausedUntil time.Time `json:"paused_until,omitzero"`
@@ -32,30 +33,30 @@ type Status struct {
 	Good    time.Time      `json:"good,omitzero"` // when the last good window ended
 	Budgets []BudgetStatus `json:"budgets"`       // in the order of their declaration
 
-	// Release compares the running build with the one before, nil until there is one.
+	// Release compares the running build with the one before. It is nil without one before.
 	Release *Release `json:"release,omitempty"`
 
-	// CPU is the CPU time of the guard so far, with profiling. CostShare is its recent share
+	// CPU is the CPU time of the guard so far, profiling included. CostShare is its recent share
 	// of one core.
 	CPU       time.Duration `json:"cpu"`
 	CostShare float64       `json:"cost_share"`
 
 	Dumps   map[string]int64 `json:"dumps"`             // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
-	Exports map[string]int64 `json:"exports,omitempty"` // profiles by what became of them: "sent", "failed" (an attempt), "full" (dropped) ...
+	Exports map[string]int64 `json:"exports,omitempty"` // profiles by result: "sent", "failed" (an attempt), "full" (dropped) ...
 	Dropped map[string]int64 `json:"dropped"`           // events that were lost, by sink: "log", "otel", "callback"
 	Panics  map[string]int64 `json:"panics"`            // panics that were recovered, by part: "loop", "metrics", "page" or a sink
 }
 
-// An Activity is what a guard does.
+// An Activity says whether a guard runs.
 type Activity string
 
 const (
-	Running Activity = "running"
-	Paused  Activity = "paused" // its own cost was too high
-	Stopped Activity = "stopped"
+	ActivityRunning Activity = "running" // it takes windows
+	ActivityPaused  Activity = "paused"  // it has cost too much, and goes on by itself
+	ActivityStopped Activity = "stopped" // Stop was called
 )
 
-// A Build is the build of a program, as far as the executable knows it.
+// A Build identifies the build of a program, as far as its executable does.
 type Build struct {
 	Version  string `json:"version,omitempty"`  // of the main module: "v1.2.3", or "(devel)"
 	Revision string `json:"revision,omitempty"` // of the version control, with "-dirty" if files were modified
@@ -81,56 +82,65 @@ type WindowStatus struct {
 
 // A BudgetStatus is the status of a budget.
 type BudgetStatus struct {
-	Name   string        `json:"name"`
-	Budget budget.Budget `json:"-"` // it is in Result
-	State  State         `json:"state"`
-	Since  time.Time     `json:"since,omitzero"` // when State was entered
-	// measured says that the Result has a value: a window that was lost, too idle to judge, or
-	// without a unit of work has none, and zero would be wrong.
-	measured bool
-	// additive says what a fleet is judged by, see judge.Rule.Additive.
-	additive string
+	Name  string    `json:"name"`
+	State State     `json:"state"`
+	Since time.Time `json:"since,omitzero"` // when State was entered
 
-	// Result is the result of the last window that had one. OffenderUnit is the unit of its
-	// offenders if that is not the Result's: those of a figure are shares of a profile.
-	Result       budget.Result `json:"result"`
-	OffenderUnit string        `json:"offender_unit,omitempty"`
-	// Proven is the last verdict that was proven. A window that fails is proof; a window that
-	// passes is proof only of a counted value, or of the live heap. All windows since the last
-	// alert together may prove either. While the budget is pending or firing, Proven is never a
-	// pass, and in the other states never a fail: it is inconclusive instead. Evidence is the
-	// evidence of all windows together for an excess: 1 is proof.
-	Proven   budget.Verdict `json:"proven"`
-	Evidence float64        `json:"evidence"`
-	// Offender is the offender for which the budget fires, which its last event names, or nil.
-	// The offenders of the Result are those of the last window, which may have none.
+	// Result is the result of the last window that had one. The offenders of a budget on a figure
+	// of the process are shares of a profile.
+	Result budget.Result `json:"result"`
+	// Offender is the offender of the alert, as the last event names it, or nil. The Result has the
+	// offenders of the last window, which may be others or none.
 	Offender *budget.Offender `json:"offender,omitempty"`
-	// Accept is the budget's sentence with the "except" that exempts the first
-	// offender, if there is one and the budget takes an "except".
+	// Accept is the budget's sentence with an "except" for the first offender, if there is one and
+	// the budget takes an "except".
 	Accept string `json:"accept,omitempty"`
-	// Verdicts counts windows by verdict; Samples and Hits add up over them.
+	// Verdicts counts windows by verdict. Samples and Hits are those of all windows.
 	Verdicts map[string]int64 `json:"verdicts"`
 	Samples  int64            `json:"samples"`
 	Hits     int64            `json:"hits"`
 
-	// History are the last windows, the oldest first: an hour of them at the
-	// default period.
-	History []Measurement `json:"history,omitempty"`
-
-	// Warning says why the budget may never fail: its pattern matches no linked function,
-	// the runtime has no profile of leaked goroutines, or it has never had anything to judge in
-	// sixty windows: no sample within its "in" and "where", or no unit of its work.
+	// Warning says why the budget may never fail: its pattern matches no linked function, the
+	// runtime has no profile of leaked goroutines, or sixty windows had no sample within its "in"
+	// and "where", or no unit of its work.
 	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that was saved, and Dumped the end of its window.
-	// Config.Keep may have removed it since.
+	// Config.DumpLimits may have removed it since.
 	Dump   string    `json:"dump,omitempty"`
 	Dumped time.Time `json:"dumped,omitzero"`
-	// DumpURL is where the exporter has put it, if it knows.
+	// DumpURL is the address of its exported profile, if the exporter knows it.
 	DumpURL string `json:"dump_url,omitempty"`
+
+	drawn drawn
 }
 
-// UnmarshalJSON reads what a guard has written. A sentence of a later version, which this one
-// cannot parse, is a Rule of a Budget that is not valid, and has that sentence as its String.
+// drawn is what the page draws of a budget, beside its status.
+type drawn struct {
+	OffenderUnit string      `json:"offender_unit,omitempty"` // if that is not the Result's
+	History      []loop.Past `json:"history,omitempty"`       // the last windows, the oldest first: an hour of them at the default period
+}
+
+// A budgetDocument is a budget in status.json.
+type budgetDocument struct {
+	BudgetStatus
+	drawn
+}
+
+// document is status.json.
+func (s Status) document() any {
+	list := make([]budgetDocument, len(s.Budgets))
+	for i, b := range s.Budgets {
+		list[i] = budgetDocument{b, b.drawn}
+	}
+	return struct {
+		Status
+		Budgets []budgetDocument `json:"budgets"`
+	}{s, list}
+}
+
+// UnmarshalJSON reads a budget of status.json. If this version cannot parse its sentence, because a
+// later one has written it, the Budget of its Result is not valid, and has that sentence as its
+// String.
 func (s *BudgetStatus) UnmarshalJSON(data []byte) error {
 	type plain BudgetStatus // without this method
 	type result budget.Result
@@ -148,32 +158,27 @@ func (s *BudgetStatus) UnmarshalJSON(data []byte) error {
 	if s.Result.Budget.UnmarshalText([]byte(doc.Result.Budget)) != nil {
 		s.Result.Budget = budget.Budget{Rule: budget.Rule(doc.Result.Budget)}
 	}
-	s.Budget = s.Result.Budget
 	return nil
 }
 
-// A Measurement is the value and verdict of a budget in one window. Value is in the unit of
-// the budget's Result.
-type Measurement struct {
-	Value   float64        `json:"value"`
-	Verdict budget.Verdict `json:"verdict"`
-}
-
-// tooSoon is the result of a dump that was left out because it came too soon after another.
-const tooSoon = "too_soon"
+// The results of dumps beside [dumps.Reasons].
+const (
+	onDisk  = "saved"    // the dump is on disk
+	tooSoon = "too_soon" // the budget had a dump of another offender less than a tenth of DumpLimits.Every ago. The first dump of an alert does not wait
+)
 
 // newStatus is the status of a guard before its first window. All counters exist from the
 // start, at zero: if a counter appears with the value 1, Prometheus does not see an increase.
 func newStatus(now time.Time, dumping bool) Status {
 	s := Status{
-		State: Running, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
+		State: ActivityRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
 	}
 	for o := range profiler.Canceled { // the others are reported
 		s.Windows[o.String()] = 0
 	}
 	if dumping {
-		for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
+		for _, result := range append(dumps.Reasons(), onDisk, tooSoon) {
 			s.Dumps[result] = 0
 		}
 	}
@@ -189,12 +194,13 @@ func (s Status) text() string {
 	}
 	for i := range s.Budgets {
 		of := &s.Budgets[i]
-		fmt.Fprintf(&b, "\n%s: %s\n", of.State, of.Result)
+		verdict, result, _ := strings.Cut(of.Result.String(), " ")
+		fmt.Fprintf(&b, "\n%s (last window: %s): %s\n", of.State, strings.ToLower(verdict), result)
 		if of.Warning != "" {
 			fmt.Fprintf(&b, "  warning: %s\n", of.Warning)
 		}
 		if of.Accept != "" {
-			fmt.Fprintf(&b, "  to accept the first offender: %s (for a while only: write \"until\" and a day behind its name)\n", of.Accept)
+			fmt.Fprintf(&b, "  to accept the first offender: %s (only for a while: write \"until\" and a day after its name)\n", of.Accept)
 		}
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -23,11 +24,11 @@ func manyStacks(more string) profiler.Window {
 	return cpuWindow(text.String())
 }
 
-// series is the value of a budget's series.
-func series(t *testing.T, g *Guard, metric, budget string) string {
+// seriesOf is the value of a budget's series.
+func seriesOf(t *testing.T, g *Guard, metric, budget string) string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(g); err != nil {
+	if err := registry.Register(g.collector()); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(scrape(t, registry, openMetrics)) {
@@ -61,22 +62,22 @@ func TestNeverWithin(t *testing.T) {
 			"typo: portlister below 20%",
 		)})
 		initials(t, g, 59)
-		wantEvents(t, w, EventVacuous+" typo")
-		if series(t, g, "profguard_budget_vacuous", "typo") != "1" || series(t, g, "profguard_budget_vacuous", "never") != "0" {
+		wantEvents(t, w, EventIneffective+" typo")
+		if seriesOf(t, g, "profguard_budget_ineffective", "typo") != "1" || seriesOf(t, g, "profguard_budget_ineffective", "never") != "0" {
 			t.Error("the misspelt one, and no other, is to be known from its metric")
 		}
 		initials(t, g, 3)
 		for name, want := range map[string]string{"never": "1", "label": "1", "seldom": "0", "idle": "0", "typo": "1"} {
-			if got := series(t, g, "profguard_budget_vacuous", name); got != want {
-				t.Errorf("%s: vacuous %s, want %s", name, got, want)
+			if got := seriesOf(t, g, "profguard_budget_ineffective", name); got != want {
+				t.Errorf("%s: ineffective %s, want %s", name, got, want)
 			}
 		}
 		if b := g.Status().Budgets[1]; !strings.Contains(b.Warning, `no sample within its "in" and "where" in 62 windows`) {
 			t.Errorf("warning %q", b.Warning)
 		}
 		initials(t, g, 10)
-		if got := series(t, g, "profguard_budget_vacuous", "never"); got != "0" || g.Status().Budgets[0].Warning != "" {
-			t.Errorf("with samples: vacuous %s, warning %q", got, g.Status().Budgets[0].Warning)
+		if got := seriesOf(t, g, "profguard_budget_ineffective", "never"); got != "0" || g.Status().Budgets[0].Warning != "" {
+			t.Errorf("with samples: ineffective %s, warning %q", got, g.Status().Budgets[0].Warning)
 		}
 		g.Stop()
 	})
@@ -102,12 +103,12 @@ func TestNeverAnyWork(t *testing.T) {
 		}{{40, "0"}, {22, "1"}} {
 			initials(t, g, step.windows)
 			for _, name := range []string{"counted", "sampled"} {
-				if got := series(t, g, "profguard_budget_vacuous", name); got != step.want {
-					t.Errorf("%s after %d windows more: vacuous %s, want %s", name, step.windows, got, step.want)
+				if got := seriesOf(t, g, "profguard_budget_ineffective", name); got != step.want {
+					t.Errorf("%s after %d windows more: ineffective %s, want %s", name, step.windows, got, step.want)
 				}
 			}
 		}
-		for i, want := range []string{"no never was done in ", "no never was done in ", "", "", "", "no sample within its "} {
+		for i, want := range []string{"no never was counted in ", "no never was counted in ", "", "", "", "no sample within its "} {
 			if b := g.Status().Budgets[i]; !strings.Contains(b.Warning, want) || want == "" && b.Warning != "" {
 				t.Errorf("%s: warning %q, want %q", b.Name, b.Warning, want)
 			}
@@ -142,11 +143,11 @@ func TestIdleWindowsAreNotMissed(t *testing.T) {
 			if b := g.Status().Budgets[0]; b.Warning != "" {
 				t.Errorf("warning %q", b.Warning)
 			}
-			initials(t, g, vacuousWindows)
+			initials(t, g, loop.IneffectiveWindows)
 			if b := g.Status().Budgets[0]; b.Warning == "" {
 				t.Error("no warning")
 			}
-			wantEvents(t, w)
+			wantEvents(t, w, EventIneffective+" b")
 			g.Stop()
 		})
 	}
@@ -158,15 +159,15 @@ func TestDecidedByAllWindows(t *testing.T) {
 		w.take = func(int) profiler.Window { return small(50, 0) }
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("print: fmt.Println absent", "typo: portlister below 20%")})
 		initials(t, g, 3)
-		if got := series(t, g, "profguard_budget_state", "print"); got != "-1" {
+		if got := seriesOf(t, g, "profguard_budget_state", "print"); got != "-1" {
 			t.Errorf("after 150 samples: state %s, want -1, undecided", got)
 		}
 		initials(t, g, 4)
 		b := g.Status().Budgets[0]
-		if got := series(t, g, "profguard_budget_state", "print"); got != "0" || b.Verdicts["pass"] != 0 {
+		if got := seriesOf(t, g, "profguard_budget_state", "print"); got != "0" || b.Verdicts["pass"] != 0 {
 			t.Errorf("after 350 samples: state %s, verdicts %v; want ok, by no single window", got, b.Verdicts)
 		}
-		if got := series(t, g, "profguard_budget_state", "typo"); got != "-2" {
+		if got := seriesOf(t, g, "profguard_budget_state", "typo"); got != "-2" {
 			t.Errorf("a budget that guards nothing: state %s, want -2, no data", got)
 		}
 		g.Stop()
@@ -178,9 +179,9 @@ func TestNearlyLinked(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must(
 			"typo: fmt.Pirntln below 20%", "other: portlister below 20%", "near: fmt.Pirntln absent", "gone: portlister absent",
-			"within: fmt.Println absent in portlister.Poll", "nowhere: portlister absent in portlister.Poll")})
+			"within: fmt.Println absent in portlister.Poll", "nowhere: portlister absent in portlister.Poll", "slow: goroutines steady")})
 		initials(t, g, 1)
-		wantEvents(t, w, EventVacuous+" typo", EventVacuous+" other", EventVacuous+" near", EventVacuous+" within")
+		wantEvents(t, w, EventIneffective+" typo", EventIneffective+" other", EventIneffective+" near", EventIneffective+" within", EventIneffective+" slow")
 		b := g.Status().Budgets
 		if want := "did you mean fmt.Println, which is linked?"; !strings.Contains(b[0].Warning, want) {
 			t.Errorf("warning %q, want %q", b[0].Warning, want)
@@ -199,20 +200,20 @@ func TestNearlyLinked(t *testing.T) {
 }
 
 // No line of the defaults is a mistake of the user's: in a program that links nothing
-// of them none is vacuous, on no way. What the user wrote is, also beside them.
-func TestDefaultsAreNotVacuous(t *testing.T) {
+// of them none is ineffective, on no way. What the user wrote is, also beside them.
+func TestDefaultsAreNotIneffective(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.linked = []string{"main.main"}
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: append(budget.Default(), budget.Must("typo: fmt.Pirntln below 20%")...)})
-		initials(t, g, vacuousWindows+2)
-		wantEvents(t, w, EventVacuous+" typo")
+		initials(t, g, loop.IneffectiveWindows+2)
+		wantEvents(t, w, EventIneffective+" typo")
 		for _, b := range g.Status().Budgets {
 			want := "0"
 			if b.Name == "typo" {
 				want = "1"
 			}
-			if got := series(t, g, "profguard_budget_vacuous", b.Name); got != want || (b.Warning != "") != (want == "1") {
-				t.Errorf("%s: vacuous %s, warning %q", b.Name, got, b.Warning)
+			if got := seriesOf(t, g, "profguard_budget_ineffective", b.Name); got != want || (b.Warning != "") != (want == "1") {
+				t.Errorf("%s: ineffective %s, warning %q", b.Name, got, b.Warning)
 			}
 		}
 		if reason := g.Status().Budgets[2].Result.Reason; !strings.Contains(reason, "no function") {
