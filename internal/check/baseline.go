@@ -35,18 +35,21 @@ func (r *run) loadBaseline() (problem string) {
 	defer f.Close()
 	base, err := new(decode.Decoder).Decode(f)
 	if err == nil {
-		r.reference, err = reference.Of(base, base.Comments())
+		r.baselineTable = base
+		if r.reference, _, err = reference.Facts(base.Comments()); r.reference == nil {
+			r.reference = &release.Side{}
+		}
 	}
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
-	work := r.reference.Work()
+	work := r.reference.Pieces.Work
 	if made := toolchain(r.reference.Build); made != "" && made != toolchain(reference.ThisBuild()) {
 		r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it if its numbers surprise you", path, made, toolchain(reference.ThisBuild())))
 	}
 	for _, grows := range rules {
 		if per := grows.Per; per != "" && !(work[per] > 0) {
-			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, per, refresh)
+			return fmt.Sprintf("the baseline %s does not say how many units of %q it covers; %s", path, per, refresh)
 		}
 	}
 	return ""
@@ -62,16 +65,16 @@ func (r *run) writeBaseline() (problem string) {
 	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	case r.cpu.cover.isLow():
-		return fmt.Sprintf("no baseline was written: %s came, where %v of CPU should have about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
+		return fmt.Sprintf("no baseline was written: %s came, but %v of CPU should give about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
 			unit.Plural(r.cpu.cover.samples, "sample"), r.cpu.cover.cpu.Round(10*time.Millisecond), r.cpu.cover.due())
 	case r.cpu.blocks.Samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
 			r.cpu.blocks.Samples(), least)
 	}
-	side := release.Side{Build: reference.ThisBuild(), Table: r.judged["cpu"], Windows: r.cpu.windows.List()}
+	side := release.Side{Build: reference.ThisBuild(), Pieces: r.cpu.pieces}
 	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
 	if err == nil {
-		err = os.WriteFile(r.BaselineFile, reference.Encode(&side, time.Now()), 0o644)
+		err = os.WriteFile(r.BaselineFile, reference.EncodeWhole(&side, r.judged["cpu"], time.Now()), 0o644)
 	}
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
@@ -24,13 +23,13 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		p := folded.Must("cpu 10s\nmain.main;main.work 1000\n")
 		path := filepath.Join(t.TempDir(), "base.pprof")
 		release, arch, _ := strings.Cut(test.made, " ")
-		data := reference.Encode(side(tableOf(p), release, arch, map[string]float64{"call": 100}), time.Now())
+		data := reference.EncodeWhole(side(release, arch, map[string]float64{"call": 100}), tableOf(p), time.Now())
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r := &run{Config: Config{BaselineFile: path}, budgets: budgets{rules: rulesOf(t, budget.Must("process grows below 10% per call"))}}
-		if problem := r.loadBaseline(); problem != "" || r.reference.Work()["call"] != 100 {
-			t.Errorf("%s: %q, %v", test.name, problem, r.reference.Work())
+		if problem := r.loadBaseline(); problem != "" || r.reference.Pieces.Work["call"] != 100 {
+			t.Errorf("%s: %q, %v", test.name, problem, r.reference.Pieces.Work)
 		}
 		if notes := strings.Join(r.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
 			t.Errorf("%s: the notes are %q, want one with %q", test.name, notes, test.note)
@@ -39,8 +38,10 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 }
 
 // side is a baseline of one window.
-func side(t *decode.Table, goVersion, arch string, work map[string]float64) *release.Side {
-	return &release.Side{Table: t, Build: release.Build{Go: goVersion, Arch: arch}, Windows: []release.Window{{Samples: 1000, CPU: 10, Elapsed: 10, Work: work}}}
+func side(goVersion, arch string, work map[string]float64) *release.Side {
+	s := &release.Side{Build: release.Build{Go: goVersion, Arch: arch}}
+	s.Pieces.Add(release.Piece{Samples: 1000, CPU: 10, Elapsed: 10, Work: work})
+	return s
 }
 
 // TestBaselineSize: a check writes a baseline of fewer samples than it wants, and says so, but
@@ -61,9 +62,7 @@ func TestBaselineSize(t *testing.T) {
 			r.worker.Calls.Add(100)
 			c.add(r, windowOf(t, p, block))
 		}
-		if err := c.results(r); err != nil {
-			t.Fatal(err)
-		}
+		r.decided(t)
 		problem, notes := r.writeBaseline(), strings.Join(r.notes, "\n")
 		if !strings.Contains(problem, test.problem) || (problem == "") != (test.problem == "") {
 			t.Errorf("%d windows: %q, want it to say %q", test.windows, problem, test.problem)
@@ -82,7 +81,7 @@ func TestBaselineUnsampled(t *testing.T) {
 	r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
 	r.BaselineFile, r.judged["cpu"] = filepath.Join(t.TempDir(), "unsampled"), tableOf(folded.Must("cpu 10s\nmain.main 1000\n"))
 	c.cover = coverage{cpu: 10 * time.Second, samples: 12}
-	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, where 10s of CPU should have about 1000") {
+	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, but 10s of CPU should give about 1000") {
 		t.Error(problem)
 	}
 }
@@ -96,17 +95,15 @@ func TestBaselineUnits(t *testing.T) {
 		r.worker.Calls.Add(100)
 		c.add(r, windowOf(t, p, block))
 	}
-	if err := c.results(r); err != nil {
-		t.Fatal(err)
-	}
+	r.decided(t)
 	const labelled = `rows{kind="a b"}`
-	c.windows.Add(release.Window{Work: map[string]float64{"gb": 0.4, labelled: 12}})
+	c.pieces.Add(release.Piece{Work: map[string]float64{"gb": 0.4, labelled: 12}})
 	calls := c.all.work["call"] // a slow machine takes longer than a window between two, so these need not be all
 	if problem := r.writeBaseline(); problem != "" {
 		t.Fatal(problem)
 	}
 	r.rules = rulesOf(t, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled))
-	if problem := r.loadBaseline(); problem != "" || r.reference.Work()["gb"] != 0.4 || r.reference.Work()[labelled] != 12 || r.reference.Work()["call"] != calls || calls <= 0 {
-		t.Errorf("%q, %v of %v calls", problem, r.reference.Work(), calls)
+	if problem := r.loadBaseline(); problem != "" || r.reference.Pieces.Work["gb"] != 0.4 || r.reference.Pieces.Work[labelled] != 12 || r.reference.Pieces.Work["call"] != calls || calls <= 0 {
+		t.Errorf("%q, %v of %v calls", problem, r.reference.Pieces.Work, calls)
 	}
 }

@@ -21,8 +21,8 @@ const benchBlock = 50 * time.Millisecond
 // benchmark judges the benchmark's own loop.
 func (r *run) benchmark() (problem string) {
 	r.t.Helper()
-	r.plan.sampleAll(r.rules) // the CPU of the process would include that of the profiler
-	if len(r.plan.cpu) < len(r.set) {
+	r.resample() // the CPU of the process would include that of the profiler
+	if len(r.bySampling()) < len(r.set) {
 		return "a benchmark judges budgets on CPU only: put the others into a test"
 	}
 	ctx, cancel := context.WithCancel(r.parent())
@@ -54,11 +54,11 @@ func (r *run) benchmark() (problem string) {
 		defer cancel()
 		r.worker.Loop(ctx, r.bench.Loop)
 	}()
-	if err := r.cpu.results(r); err != nil {
+	if err := r.cpu.close(r); err != nil {
 		return err.Error()
 	}
-	r.cpu.attribute(r)
-	r.takeBackUnfinished()
+	r.lookAtRest()
+	r.outcomes = r.decide()
 	names := map[string]int{}
 	for i := range r.set {
 		o := r.reported(i)

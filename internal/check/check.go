@@ -1,11 +1,10 @@
 // Package check judges budgets in a test. It is what guard.Check and guard.Checker do.
 //
-// check.go has the steps of a check. plan.go decides how each budget is judged. Package work calls
-// the test's work on a goroutine of its own, with a label. counts.go measures counters per call,
-// steady.go what must not grow from call to call, cpu.go CPU samples in blocks of 100 ms until all
-// budgets are decided, kinds.go other profiles, and after.go what is left in the end. What they
-// measure is judged by package judge. unlabelled.go finds work that is done without the label, and
-// unfinished.go what is not done when work returns. report.go writes the result.
+// check.go has the steps of a check. plan.go says how each budget is judged. Package work calls
+// the test's work on a goroutine of its own, with a label. Facts are collected first: counts.go measures counters
+// per call, steady.go what must not grow from call to call, cpu.go CPU samples with the label and without, in blocks of
+// 100 ms until all budgets are decided, kinds.go other profiles, and goroutines.go what has not ended, and what is left.
+// decide.go decides once, from all of them. report.go writes the result.
 //
 // load.go distinguishes a busy machine from work that sleeps: no budget fails because of a
 // busy machine. Without samples for the CPU that was used, no budget passes.
@@ -22,6 +21,8 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -70,21 +71,21 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	}
 	r.set = budgets
 	var err error
-	if r.rules, err = budgets.Rules(); err != nil {
+	if r.rules, err = bridge.Rules(budgets); err != nil {
 		return nil, err.Error()
 	}
 	mainAsTested(r.rules, r.test.path)
-	r.findings = unreached(len(r.set))
+	r.judged, r.resampled = map[string]*decode.Table{}, map[int]bool{}
 	var wrong []string
-	r.plan, wrong = planOf(r.set, r.rules, c)
+	r.ways, wrong = waysOf(r.set, r.rules, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
 		var texts []string
 		for _, rule := range r.rules {
 			texts = append(texts, rule.Patterns()...)
 		}
-		r.unlinked, _ = process.Missing(texts, process.Functions) // if they are not known, all count as linked
+		r.unlinked, _ = process.Missing(texts, process.ThisBuild().Program, process.Functions) // if they are not known, all count as linked
 	}
-	wrong = append(wrong, r.vacuous()...)
+	wrong = append(wrong, r.ineffective()...)
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
@@ -114,7 +115,7 @@ func (r *run) do() (problem string) {
 	if r.bench != nil {
 		return r.benchmark()
 	}
-	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.rules, r.plan.counted), isCPU) || r.Update)
+	held := r.test.cpuprofile && (r.Update || slices.ContainsFunc(r.of(sampled, counted), func(i int) bool { return r.rules[i].Kind == kinds.CPU }))
 	if held || r.test.fuzzing {
 		r.once(held)
 		return ""
@@ -125,9 +126,11 @@ func (r *run) do() (problem string) {
 	r.worker = work.New(r.parent(), r.id, r.call)
 	r.worker.Start()
 	defer r.worker.Stop(0, 0) // also when something below panics
-	problem = r.phases()
+	if problem = r.phases(); problem == "" && r.records(kinds.Mutex) {
+		problem = work.Unrecorded()
+	}
 	if returns := r.usual > 0 && (!r.worker.Busy || r.worker.Pause(r.grace())); returns && problem == "" {
-		r.takeBackUnfinished()
+		r.lookAtRest()
 	}
 	returned := r.worker.Stop(0, r.endTime())
 	if r.worker.IsOver() {
@@ -139,10 +142,8 @@ func (r *run) do() (problem string) {
 	case !returned:
 		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
 	}
-	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and no longer needed
-		r.cpu.all.sum, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
-	}
-	r.afterwards()
+	r.lookAfterwards()
+	r.outcomes = r.decide()
 	return r.report()
 }
 
@@ -171,18 +172,18 @@ func (r *run) phases() (problem string) {
 	start := time.Now()
 	r.worker.Order(1)
 	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
-	if len(r.plan.ofGoroutines(r.rules)) > 0 {
-		r.unlabelled = work.Unlabelled(r.id)
+	if slices.ContainsFunc(r.of(left, most, levels), r.ofGoroutines) {
+		r.strangers = work.Unlabelled(r.id)
 	}
 	if !back {
-		r.plan.sampleAll(r.rules) // with such long calls there would be few batches
-		if len(r.plan.counted)+len(r.plan.steady) > 0 {
+		r.resample() // with such long calls there would be few batches
+		if len(r.of(levels)) > 0 || slices.ContainsFunc(r.of(counted), func(i int) bool { return !r.isSampled(i) }) {
 			back = r.wait()
 			switch unfinished := !back && !r.worker.IsOver(); {
 			case unfinished && (r.busy() || r.test.short):
 				return "" // not decided
 			case unfinished:
-				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
+				return fmt.Sprintf("work has not returned from call 1 after %v; budgets per call need calls that return, and soon",
 					time.Since(r.begun).Round(100*time.Millisecond))
 			}
 		}
@@ -191,9 +192,9 @@ func (r *run) phases() (problem string) {
 		r.usual, r.started = time.Since(start), work.Goroutines(r.id).Count()
 		r.limitGoroutines()
 		r.count()
-		r.judgeLevels()
+		r.takeLevels()
 	}
-	if r.worker.IsOver() || back && r.worker.Busy || r.anyFailed() {
+	if r.worker.IsOver() || back && r.worker.Busy || r.hasFailed() {
 		return ""
 	}
 	return r.repeatWork(back)
@@ -202,7 +203,7 @@ func (r *run) phases() (problem string) {
 // repeatWork repeats work until the budgets that are judged over time are decided, and for at
 // least a block: the goroutines and memory that a single call leaves may be an exception.
 func (r *run) repeatWork(back bool) (problem string) {
-	others := r.newKindsPhase()
+	r.others = r.newKindsPhase()
 	if back {
 		r.worker.Order(0)
 	}
@@ -212,15 +213,15 @@ func (r *run) repeatWork(back bool) (problem string) {
 			back, r.usual = true, time.Since(r.begun)
 			r.worker.Order(0)
 		}
-		if len(r.plan.goroutines) > 0 {
+		if len(r.of(most)) > 0 {
 			r.peak = work.Most(r.peak, r.id)
 		}
-		others.look(r, time.Since(start), false)
+		r.others.look(r, time.Since(start), false)
 		if back && r.worker.Busy && r.worker.Wait(0) && !r.resume() {
 			return false
 		}
 		switch {
-		case r.worker.IsOver(), r.anyFailed():
+		case r.worker.IsOver(), r.hasFailed():
 			return false
 		case !time.Now().Before(r.ends):
 			return r.cpu != nil && r.cpu.open(r, true) > 0 && r.goOn()
@@ -230,9 +231,9 @@ func (r *run) repeatWork(back bool) (problem string) {
 		case r.cpu.open(r, false) > 0, r.Update && r.cpu.blocks.Samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
-		return len(r.plan.figures)+len(r.plan.states)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
+		return len(r.of(figure, state, most)) > 0 && time.Since(start) < figureTime || len(r.others.open(r)) > 0
 	}
-	if len(r.plan.cpu) > 0 || r.Update {
+	if r.Update || len(r.bySampling()) > 0 {
 		r.cpu = r.newCPUPhase()
 		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 		defer cancel()
@@ -243,16 +244,15 @@ func (r *run) repeatWork(back bool) (problem string) {
 		if r.worker.IsOver() {
 			return ""
 		}
-		if err := r.cpu.results(r); err != nil {
+		if err := r.cpu.close(r); err != nil {
 			return err.Error()
 		}
-		r.cpu.attribute(r)
 	} else {
 		for more := true; more; more = goesOn() {
 			time.Sleep(block)
 		}
 	}
-	others.look(r, time.Since(start), true)
+	r.others.look(r, time.Since(start), true)
 	return ""
 }
 

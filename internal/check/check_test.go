@@ -3,9 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,10 +27,7 @@ func TestCheckVerdicts(t *testing.T) {
 		{"guilty", []string{"no function above 10% cumulative except burnInnocent"}, 1, "fail",
 			[]string{"check.burnGuilty at ", "spin_test.go:", "surely above", "go tool pprof -http=: ", "what to do:", "except burnInnocent, "}},
 		{"absent", []string{"check.burnGuilty absent"}, 0.5, "fail", []string{"shows in", "spin_test.go:"}},
-		{"not linked", []string{"portlist absent"}, 0.5, "pass", []string{"not linked"}},
 		{"misspelt", []string{"check.burnGulty absent"}, 0.5, "pass", []string{"not linked", "Did you mean github.com/profguard/profguard/internal/check.burnGuilty, which is linked?"}},
-		{"per call", []string{"check.burnGuilty below 1us per call"}, 1, "fail", []string{"surely above"}},
-		{"flat", []string{"no package above 10% flat"}, 0.5, "fail", []string{"github.com/profguard/profguard/internal/check at "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -50,23 +44,8 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 }
 
-// A function given by its name is an entry point, and not judged by what it
-// calls; what it calls is.
-func TestCheckNamedFunction(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes another check of many blocks")
-	}
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 10% cumulative"), entryPoint)
-	if got.verdict() != "fail" || strings.Contains(got.text(), "check.entryPoint at") || !strings.Contains(got.text(), "check.burnGuilty at ") {
-		t.Errorf("%s: want burnGuilty to fail, and not entryPoint:\n%s", got.verdict(), got.text())
-	}
-}
-
-func entryPoint(ctx context.Context) { mixAndRest(ctx, 1) }
-
 // Each of these would say nothing if it passed.
-func TestCheckNotVacuous(t *testing.T) {
+func TestCheckNotIneffective(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		budgets budget.Set
@@ -83,14 +62,13 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
 		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty?"},
 		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
-		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
+		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `write "per call", or set Checker.Work["request"]`},
+		{name: "work of each value", budgets: budget.Must("no endpoint above 5ms per http_requests_total"), want: `as in "process below 5ms per call where endpoint=..."`},
 		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},
 		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
 		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Config{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
 		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Config{BaselineFile: "x"}, want: "limit allocs by an amount"},
 		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Config{BaselineFile: "x"}, want: "limit goroutine by an amount"},
-		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
-		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
 		{name: "steady under a condition", budgets: budget.Must("heap steady when process above 1 cores"), want: `drop "when"`},
 		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
 		{name: "no window", budgets: budget.Must("process below 5MiB of allocs"), want: `"per call"`},
@@ -127,7 +105,6 @@ func TestCheckTooFewSamples(t *testing.T) {
 		budgets    []string
 		work       func(context.Context)
 	}{
-		{"empty", "work is too small", []string{"no function above 20% cumulative"}, func(context.Context) {}},
 		{"tiny", "func(ctx context.Context) { for range 1000 { ... } }",
 			[]string{"no function above 20% cumulative", "no function above 20% except none"}, func(context.Context) { tiny++ }},
 	} {
@@ -148,7 +125,7 @@ func TestCheckScope(t *testing.T) {
 	tests := []struct{ budget, want string }{
 		{"check.burnGuilty below 20% where endpoint=/x", "no sample within endpoint=/x; nothing was judged"},
 		{"check.burnGuilty below 20% where tenant=x", "no sample within tenant=x; nothing was judged"},
-		{"check.burnGuilty below 20% in check.entryPoint", "no sample within check.entryPoint; nothing was judged"},
+		{"check.burnGuilty below 20% in check.mixAndRest", "no sample within check.mixAndRest; nothing was judged"},
 		{"check.burnGuilty below 20% when process above 900 cores", `idle: judged only when process above 900 cores`},
 	}
 	var lines []string
@@ -169,9 +146,7 @@ func TestCheckScope(t *testing.T) {
 	if open := c.open(r, false); open > 0 || c.broken != nil {
 		t.Errorf("%d are still open after 300 samples, %v", open, c.broken)
 	}
-	if err := c.results(r); err != nil {
-		t.Fatal(err)
-	}
+	r.decided(t)
 	for i, tt := range tests {
 		if o := r.reported(i); o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, tt.want) || strings.Contains(o.Reason, "raise Checker.Max") {
 			t.Errorf("%s: %v, cause %d, %s, want it to say %q", tt.budget, o.Verdict, o.cause, o.Reason, tt.want)
@@ -180,30 +155,6 @@ func TestCheckScope(t *testing.T) {
 }
 
 var tiny int
-
-// What a test calls a handler with is no part of it, however much it does.
-func TestCheckHandler(t *testing.T) {
-	t.Parallel()
-	body, answer := strings.Repeat("x", 64<<10), strings.Repeat("y", 32<<10)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = burnInnocent(5000)
-		_, _ = io.WriteString(w, answer)
-	})
-	serve := func(ctx context.Context) {
-		for range 10 {
-			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body)))
-		}
-	}
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) {
-		for range 50 {
-			serve(ctx)
-		}
-		pause(ctx, restTime)
-	})
-	if got.verdict() != "pass" || strings.Contains(got.text(), "httptest.") {
-		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
-	}
-}
 
 // Nobody is named who is not proven to be over the limit, as on a handful of samples.
 func TestCheckNamesNobodyEarly(t *testing.T) {
@@ -229,21 +180,6 @@ func TestCheckNoTimeLeft(t *testing.T) {
 			takes = time.Second
 		})
 	if got.verdict() != "open" || !strings.Contains(got.text(), "no time was left for it. Raise Checker.Max") {
-		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
-	}
-}
-
-// What is too small for a call is judged when a call has many of it.
-func TestCheckTinyWorkInALoop(t *testing.T) {
-	t.Parallel()
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 80% cumulative", "check.burnGuilty below 100ms per call"), func(ctx context.Context) {
-		for range 200_000 {
-			_ = burnGuilty(20)
-			_ = burnInnocent(20)
-		}
-		pause(ctx, restTime)
-	})
-	if got.verdict() != "pass" {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 }
@@ -360,7 +296,7 @@ func TestCheckStartedGoroutines(t *testing.T) {
 func TestCheckLetsTheLastCallReturn(t *testing.T) {
 	t.Parallel()
 	canceled := 0
-	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 50%"), func(ctx context.Context) {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("heap below 4GiB"), func(ctx context.Context) {
 		mix(0)
 		select {
 		case <-ctx.Done():

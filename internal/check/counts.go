@@ -52,36 +52,61 @@ type batches struct {
 	end  usage // the last reading
 }
 
-// count judges the budgets that are counted. If other code uses CPU too, it adds those on
-// CPU to the ones that are sampled.
+// A counting is what was counted, and what is known of the process then.
+type counting struct {
+	batches
+	rest    rest
+	figures map[string]float64
+	users   map[int]evidenceOf // of budgets that have failed, to name offenders
+}
+
+// count measures for the budgets that are counted. If other code uses CPU too, those on CPU are sampled.
 func (r *run) count() {
-	counted := r.plan.counted
-	if len(counted) == 0 {
+	if len(r.of(counted)) == 0 {
 		return
 	}
 	r.meter.calibrate(r.id)
-	b := r.batches()
-	rest := r.drain(&b)
-	figures := r.facts(kinds.Allocs, 0, nil).Figures
-	for _, i := range counted {
-		if unmet := r.rules[i].When.UnmetBy(figures); unmet != nil {
-			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: unmet}}
-			continue
-		}
-		o := b.judge(r.rules[i], true)
-		if o.Verdict != evidence.Pass && r.isSampled(i, &b) && !r.worker.Busy && (rest.left == nil || rest.cause != mistake) {
-			r.plan.cpu = append(r.plan.cpu, i)
-			continue
-		}
-		if o.Verdict != evidence.Fail && rest.left != nil {
-			o = o.undecided(rest.cause, *rest.left)
-		}
-		r.outcomes[i] = o
-		if o.Verdict == evidence.Fail && !r.worker.Busy {
-			r.nameUsers(i, b.each)
+	c := &counting{batches: r.batches(), users: map[int]evidenceOf{}}
+	c.rest = r.drain(&c.batches)
+	c.figures = r.about(kinds.Allocs, 0, nil).Figures
+	for _, i := range r.of(counted) {
+		switch rule := r.rules[i]; {
+		case r.worker.Busy:
+		case c.judge(rule, true).Verdict != evidence.Pass && r.needsSamples(i, &c.batches) && (c.rest.left == nil || c.rest.cause != mistake):
+			r.resampled[i] = true
+		case c.outcome(rule).Verdict == evidence.Fail:
+			c.users[i] = r.users(i, c.each)
 		}
 	}
+	r.counting = c
 }
+
+// outcome is what is known of a rule.
+func (c *counting) outcome(rule judge.Rule) outcome {
+	if unmet := rule.When.UnmetBy(c.figures); unmet != nil {
+		return outcome{Finding: judge.Finding{Reason: unmet}}
+	}
+	o := c.judge(rule, true)
+	if o.Verdict != evidence.Fail && c.rest.left != nil {
+		return o.undecided(c.rest.cause, *c.rest.left)
+	}
+	return o
+}
+
+// resample makes that the budgets on the CPU of the process are sampled.
+func (r *run) resample() {
+	for _, i := range r.of(counted) {
+		r.resampled[i] = isCPU(r.rules[i])
+	}
+}
+
+// bySampling are the budgets that are judged by CPU samples.
+func (r *run) bySampling() []int {
+	return slices.DeleteFunc(r.of(sampled, counted), func(i int) bool { return !r.isSampled(i) })
+}
+
+// isSampled reports whether a budget is judged by CPU samples.
+func (r *run) isSampled(i int) bool { return r.ways[i] == sampled || r.resampled[i] }
 
 // batches counts batches until they decide, for half of the time: the other half is for what is
 // sampled.
@@ -90,7 +115,7 @@ func (r *run) batches() batches {
 	b := batches{each: r.pace()}
 	b.end = r.usage()
 	open := func(i int) bool {
-		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !r.isSampled(i, &b)
+		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !r.needsSamples(i, &b)
 	}
 	for next := fewBatches; len(b.list) < mostBatches && !r.worker.Busy && (len(b.list) < fewBatches || time.Now().Before(until)); {
 		x, ok := r.batch(&b)
@@ -101,16 +126,16 @@ func (r *run) batches() batches {
 		if b.list = append(b.list, x); len(b.list) < next {
 			continue
 		}
-		if next *= 2; !slices.ContainsFunc(r.plan.counted, open) {
+		if next *= 2; !slices.ContainsFunc(r.of(counted), open) {
 			break
 		}
 	}
 	return b
 }
 
-// isSampled reports whether a budget that the batches do not decide is to be sampled: it is on CPU,
+// needsSamples reports whether a budget that the batches do not decide is to be sampled: it is on CPU,
 // and other code uses some. On a busy machine others may get no core in the pauses.
-func (r *run) isSampled(i int, b *batches) bool {
+func (r *run) needsSamples(i int, b *batches) bool {
 	return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
 }
 
@@ -216,9 +241,9 @@ func (b *batches) judge(r judge.Rule, last bool) outcome {
 // limit.
 const showTime = time.Second
 
-// nameUsers samples work for the offenders of a budget on the process that has failed. No call
+// users samples work for the offenders of a budget on the process that has failed. No call
 // of work may still be running.
-func (r *run) nameUsers(i int, calls int64) {
+func (r *run) users(i int, calls int64) (p evidenceOf) {
 	ctx, cancel := context.WithTimeout(r.parent(), showTime)
 	defer cancel()
 	show := func() { // in batches, or work that starts goroutines and returns would start ever more
@@ -233,16 +258,15 @@ func (r *run) nameUsers(i int, calls int64) {
 	if !isCPU(r.rules[i]) {
 		before := work.Totals(cumulative(kinds.Allocs))
 		show()
-		r.name(i, work.Gained(before, cumulative(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
-		return
+		return evidenceOf{work.Gained(before, cumulative(kinds.Allocs)), r.about(kinds.Allocs, showTime, nil)}
 	}
-	var p *decode.Table
+	var t *decode.Table
 	var err error
 	var sampling sync.WaitGroup
-	sampling.Go(func() { p, err = work.Sampled(r.parent(), showTime) })
+	sampling.Go(func() { t, err = work.Sampled(r.parent(), showTime) })
 	show()
 	if sampling.Wait(); err != nil {
-		return // there are no offenders
+		return p // there are no offenders
 	}
-	r.name(i, work.WithoutOurs(p), r.facts(kinds.CPU, showTime, nil))
+	return evidenceOf{work.WithoutOurs(t), r.about(kinds.CPU, showTime, nil)}
 }

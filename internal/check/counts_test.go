@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -52,7 +53,7 @@ func TestJudgeBatches(t *testing.T) {
 		{"bytes", steady, "process below 100B per call of allocs", 3, budget.Pass, "the process at 100B, the limit is 100B"},
 		{"a byte more", steady, "process below 99B per call of allocs", 3, budget.Fail, "the process at 100B, the limit is 99B"},
 		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "the process at 1, the limit is 2"},
-		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was done`},
+		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was counted`},
 		{"none", steady, "process below 3 cores", 0, budget.Inconclusive, "0 batches of calls ended in time"},
 		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
@@ -72,8 +73,8 @@ func TestJudgeBatches(t *testing.T) {
 	for text, want := range map[string]string{
 		"process below 12ms per call":           "",
 		"process below 40ms per call":           "the limit is 40ms",
-		"process below 400B per call of allocs": "the process at 600B, the limit is 400B, with what other goroutines of the process use",
-		"process below 590B per call of allocs": "the process at 600B, the limit is 590B, with what",
+		"process below 400B per call of allocs": "the process at 600B, the limit is 400B, including other goroutines of the process",
+		"process below 590B per call of allocs": "the process at 600B, the limit is 590B, including other goroutines",
 		"process below 3KiB per call of allocs": "the process at 600B, the limit is 3KiB",
 	} {
 		passes := strings.HasSuffix(text, "40ms per call") || strings.HasSuffix(text, "3KiB per call of allocs")
@@ -99,7 +100,7 @@ func TestJudgeBatches(t *testing.T) {
 			list[i].idle[allocBytes] = 5 * tt.others * list[i].paused / list[i].took
 		}
 		b := budget.Must(fmt.Sprintf("process below %vB per call of allocs", tt.limit))[0]
-		if got := judgedBatches(t, b, list, false); got.Verdict != tt.want || !strings.Contains(strings.ReplaceAll(got.Reason, "what other goroutines", "beside"), tt.say) {
+		if got := judgedBatches(t, b, list, false); got.Verdict != tt.want || !strings.Contains(strings.ReplaceAll(got.Reason, "including other goroutines of the process", "beside"), tt.say) {
 			t.Errorf("%s: %v: %s", name, got.Verdict, got.Reason)
 		}
 	}
@@ -114,7 +115,7 @@ func TestJudgeBatches(t *testing.T) {
 		"process below 5 per call of allocs": budget.Inconclusive, "process below 11 per call of allocs": budget.Pass,
 	} {
 		b := budget.Must(text)[0]
-		if got := b.CheckResult(tailed12.judge(rulesOf(t, budget.Set{b})[0], true).Finding); got.Verdict != want {
+		if got := bridge.CheckResult[budget.Result](b, tailed12.judge(rulesOf(t, budget.Set{b})[0], true).Finding); got.Verdict != want {
 			t.Errorf("with what was used after the last batch, %s: %v: %s", text, got.Verdict, got.Reason)
 		}
 	}
@@ -170,6 +171,9 @@ func TestCheckCountsForHalfOfTheTime(t *testing.T) {
 				mixAndRest(ctx, 0.95)
 			}
 		})
+	}
+	if got.verdict() == "skipped" {
+		t.Skipf("the machine is busy: %s", got.text())
 	}
 	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty at") {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
@@ -280,5 +284,5 @@ func TestCheckCountsBesideAHangingCall(t *testing.T) {
 func judgedBatches(t *testing.T, b budget.Budget, list []batch, last bool) budget.Result {
 	t.Helper()
 	counted := batches{list: list}
-	return b.CheckResult(counted.judge(rulesOf(t, budget.Set{b})[0], last).Finding)
+	return bridge.CheckResult[budget.Result](b, counted.judge(rulesOf(t, budget.Set{b})[0], last).Finding)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -35,17 +36,18 @@ const (
 )
 
 func (r *run) newCPUPhase() *cpuPhase {
-	blocks := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
+	of := r.bySampling()
+	blocks := judge.NewBlocks(part(r.rules, of), evidence.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
-	return &cpuPhase{blocks: blocks, last: r.done(), unlabelled: unlabelled{}}
+	return &cpuPhase{of: of, blocks: blocks, last: r.done(), roots: map[string]int64{}}
 }
 
 // open counts the budgets that have no verdict yet, or would have none if time is up (last), and
 // may get one with more time.
 func (c *cpuPhase) open(r *run, last bool) (open int) {
-	for n := range r.plan.cpu {
+	for n := range c.of {
 		if !c.useless(r) && c.blocks.Verdict(n, last) == evidence.Inconclusive && !c.unreachable(r, n) {
 			open++
 		}
@@ -60,7 +62,7 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 }
 
 func (c *cpuPhase) useless(r *run) bool {
-	return c.broken != nil || c.hasLostLabel() || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
+	return c.broken != nil || c.hasLostLabel() || slices.ContainsFunc(part(r.rules, c.of), isShare) && c.tooSmall()
 }
 
 func (c *cpuPhase) add(r *run, w profiler.Window) {
@@ -97,7 +99,7 @@ const unitTime = 5 * time.Second
 // one has CPU but no work, so its CPU would be left out. It does not wait for the first call,
 // which may last as long as the check.
 func (r *run) awaitsUnit(g span) bool {
-	return g.elapsed < unitTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
+	return g.elapsed < unitTime && slices.ContainsFunc(r.cpu.of, func(i int) bool {
 		per := r.rules[i].Per
 		return per != "" && g.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
 	})
@@ -109,72 +111,79 @@ func (c *cpuPhase) flush(r *run) error {
 	c.group = span{}
 	t := g.sum.Table()
 	others := work.ByRoot(t, r.id)
-	for root := range others {
-		if err := c.unlabelled.add(root, work.OfRoot(t, r.id, root)); err != nil {
+	for root, n := range others {
+		c.roots[root] += n
+	}
+	if len(others) > 0 {
+		if err := c.unlabelled.Add(work.Beside(t, r.id)); err != nil {
 			return err
 		}
 	}
-	c.relabelled += others[r.worker.LostRoot()]
+	c.lostRoot = r.worker.LostRoot()
+	c.relabelled += others[c.lostRoot]
 	own, loop := work.Cut(work.KeepLabelled(t, r.id))
 	c.loop += loop
-	if err := c.blocks.Add(own, r.facts("cpu", g.elapsed, g.work)); err != nil {
+	if err := c.blocks.Add(own, r.about(kinds.CPU, g.elapsed, g.work)); err != nil {
 		return err
 	}
 	if r.onBlock != nil {
 		r.onBlock(own)
 	}
 	n := float64(own.Count())
-	c.windows.Add(release.Window{Samples: n, CPU: n * float64(own.Period) * 1e-9, Elapsed: g.elapsed.Seconds(), Work: g.work})
+	c.pieces.Add(release.Piece{Samples: n, CPU: n * float64(own.Period) * 1e-9, Elapsed: g.elapsed.Seconds(), Work: g.work})
 	return c.all.add(&c.decoder, own, g.elapsed, g.work)
 }
 
-func (c *cpuPhase) results(r *run) error {
+// close ends the phase.
+func (c *cpuPhase) close(r *run) (err error) {
 	if c.broken == nil && c.all.sum == nil && c.group.sum != nil {
 		c.broken = c.flush(r) // a part of a block is better than none, if the first call took longer than all windows
 	}
-	if c.broken != nil {
+	if c.broken != nil || c.all.sum == nil {
 		return c.broken
 	}
-	if c.all.sum == nil {
-		for _, i := range r.plan.cpu {
-			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: judge.NoWindow{Why: c.lost}}}
-		}
-		return nil
-	}
-	p := c.all.sum.Table()
-	r.judged["cpu"] = p
-	findings, err := c.blocks.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
-	if err != nil {
+	c.own, c.facts = c.all.sum.Table(), r.about(kinds.CPU, c.all.elapsed, c.all.work)
+	if c.findings, err = c.blocks.Close(c.own, c.facts); err != nil {
 		return err
 	}
-	for n, i := range r.plan.cpu {
-		o, rule := outcome{Finding: findings[n], kind: kinds.CPU}, r.rules[i]
-		// Without samples of work, or with too few for the CPU that was used, nothing passes.
-		unseen := c.blocks.Samples() == 0 && o.Samples == 0 || c.cover.isLow()
-		if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(rule.Subject) || c.tooSmall() && isShare(rule) {
-			o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
+	if len(c.roots) > 0 {
+		both := c.decoder.Merger()
+		if err = both.Add(c.own); err == nil {
+			err = both.Add(c.unlabelled.Table())
 		}
-		if o.Verdict == evidence.Inconclusive {
-			var other judge.Reason
-			if o.cause, other = c.explain(r, n, o.Reason); other != nil {
-				o.Reason, o.Notes = other, judge.Notes{}
-			}
-		}
-		r.outcomes[i] = o
+		c.both = both.Table()
 	}
-	return nil
+	c.all.sum, c.group, c.unlabelled = nil, span{}, decode.Merger{}
+	return err
+}
+
+// outcome is what the samples of work say about budget n.
+func (c *cpuPhase) outcome(r *run, n int) outcome {
+	o, rule := outcome{Finding: c.findings[n], kind: kinds.CPU}, r.rules[c.of[n]]
+	// Without samples of work, or with too few for the CPU that was used, nothing passes.
+	unseen := c.blocks.Samples() == 0 && o.Samples == 0 || c.cover.isLow()
+	if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(rule.Subject) || c.tooSmall() && isShare(rule) {
+		o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
+	}
+	if o.Verdict == evidence.Inconclusive {
+		var other judge.Reason
+		if o.cause, other = c.explain(r, n, o.Reason); other != nil {
+			o.Reason, o.Notes = other, judge.Notes{}
+		}
+	}
+	return o
 }
 
 // explain says why budget n of the phase is inconclusive. The reason is nil if it is the one that
 // was found.
 func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
-	calls, rule := r.worker.Calls.Load(), r.rules[r.plan.cpu[n]]
+	calls, rule := r.worker.Calls.Load(), r.rules[c.of[n]]
 	all := c.blocks.Samples() + c.loop
 	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
 	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
 	case c.hasLostLabel():
-		return mistake, c.lostLabel(r.worker.LostRoot())
+		return mistake, c.lostLabel()
 	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():
@@ -190,7 +199,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastTime && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, judge.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest()...)}
+		return mistake, judge.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without()}
 	}
 	return noTime, nil
 }

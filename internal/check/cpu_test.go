@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -66,13 +67,20 @@ const replayedWork = checkPackage + ".calledWork"
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{budgets: budgets{set: set, rules: rulesOf(t, set)}, subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}, findings: unreached(len(set))}
+	r := &run{budgets: budgets{set: set, rules: rulesOf(t, set)}, subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}, judged: map[string]*decode.Table{}, facts: facts{resampled: map[int]bool{}}}
 	t.Cleanup(func() { r.worker.Stop(0, 0) })
-	for i := range set {
-		r.plan.cpu = append(r.plan.cpu, i)
-	}
+	r.ways = make([]way, len(set)) // sampled
 	r.cpu = r.newCPUPhase()
 	return r, r.cpu
+}
+
+// decided ends the phase, and decides.
+func (r *run) decided(t *testing.T) {
+	t.Helper()
+	if err := r.cpu.close(r); err != nil {
+		t.Fatal(err)
+	}
+	r.outcomes = r.decide()
 }
 
 // windowOf is a window of 100 ms in which the process used so much CPU.
@@ -91,7 +99,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent",
 		"runtime below 20%") // interrupts are no work of the runtime
 	blocks := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
-	c := &cpuPhase{blocks: blocks, unlabelled: unlabelled{}}
+	c := &cpuPhase{blocks: blocks, roots: map[string]int64{}}
 	r := &run{subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
@@ -133,7 +141,7 @@ func TestBlocksWaitForUnits(t *testing.T) {
 		{"guilty", time.Millisecond, 2500, budget.Fail, "at 200µs, surely above"},
 		{"guilty, in a benchmark", 0, 2500, budget.Fail, "at 200µs, surely above"},
 		{"clean", time.Millisecond, 10_000, budget.Pass, ""},
-		{"not counted", time.Millisecond, 0, budget.Inconclusive, `no "row" was done in`},
+		{"not counted", time.Millisecond, 0, budget.Inconclusive, `no "row" was counted in`},
 	} {
 		r, c := replayed(t, budget.Must("check.burnGuilty below 100us per row", "check.burnInnocent below 50%"))
 		rows := 0.0
@@ -147,9 +155,7 @@ func TestBlocksWaitForUnits(t *testing.T) {
 			}
 			c.add(r, w)
 		}
-		if err := c.results(r); err != nil {
-			t.Fatal(err)
-		}
+		r.decided(t)
 		if o := r.reported(0); o.Verdict != tt.verdict || !strings.Contains(o.Reason, tt.says) {
 			t.Errorf("%s: %s, want %v, saying %q", tt.name, o.Result, tt.verdict, tt.says)
 		}
@@ -181,9 +187,7 @@ func TestBlocksEndAtALostWindow(t *testing.T) {
 func TestNoWindow(t *testing.T) {
 	r, c := replayed(t, budget.Must("main.f below 20%"))
 	c.add(r, profiler.Window{Outcome: profiler.Busy, Reason: "somebody else profiles"})
-	if err := c.results(r); err != nil {
-		t.Fatal(err)
-	}
+	r.decided(t)
 	if o := r.reported(0); o.Verdict != budget.Inconclusive || o.Reason != "no window of the profiler could be used: busy: somebody else profiles" {
 		t.Error(o.Result)
 	}
@@ -199,14 +203,14 @@ func TestCheckSmallWork(t *testing.T) {
 	}{
 		{"main.f below 20%", mistake, "work is too small"},
 		{"main.f below 30ns per call", noTime, "work is too small"},
-		{"main.f below 1us per row", mistake, `no "row" was done in`},
+		{"main.f below 1us per row", mistake, `no "row" was counted in`},
 	} {
 		r, c := replayed(t, budget.Must(tt.sentence))
 		c.loop = 1000
 		r.worker.Calls.Add(1000)
 		c.all.work = map[string]float64{work.Call: 1000}
 		why, found := c.explain(r, 0, judge.NoSamples{})
-		reason := r.set[0].CheckResult(judge.Finding{Reason: found}).Reason
+		reason := bridge.CheckResult[budget.Result](r.set[0], judge.Finding{Reason: found}).Reason
 		if why != tt.want || !strings.Contains(reason, tt.say) {
 			t.Errorf("%s: cause %v, want %v, saying %q: %s", tt.sentence, why, tt.want, tt.say, reason)
 		}

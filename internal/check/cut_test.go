@@ -23,11 +23,11 @@ func TestFault_79_InterruptedCut(t *testing.T) {
 		for range 60 {
 			p := folded.Must("cpu 100ms\n" + strings.Repeat("main.walk;", frames-3) + "fmt.Sprintf;runtime.asyncPreempt;runtime.asyncPreempt2 2\nmain.serve;main.rest 8\n")
 			own, _ := work.Cut(tableOf(p))
-			if err := errors.Join(blocks.Add(own, judge.Facts{Kind: "cpu", Live: true}), all.Add(own)); err != nil {
+			if err := errors.Join(blocks.Add(own, judge.Facts{Kind: "cpu"}), all.Add(own)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		findings, err := blocks.Close(all.Table(), judge.Facts{Kind: "cpu", Live: true})
+		findings, err := blocks.Close(all.Table(), judge.Facts{Kind: "cpu"})
 		if err != nil {
 			t.Fatal(err)
 		}

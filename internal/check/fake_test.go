@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -124,7 +126,7 @@ func (c checked) verdict() string {
 		return "skipped"
 	case !c.Failed():
 		return "pass"
-	case c.run.anyFailed():
+	case slices.ContainsFunc(c.run.outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail }):
 		return "fail"
 	}
 	return "open"

@@ -29,7 +29,7 @@ var (
 	fidelityFile  = flag.String("check.streams", "", "append what each check of TestCheckFidelity saw to this file, for TestCheckReplay")
 )
 
-// TestCheckFidelity is the table of docs/check.md: checks of work with a known
+// TestCheckFidelity is the table of docs/design.md: checks of work with a known
 // share, at several times the limit.
 //
 //	go test ./internal/check -run TestCheckFidelity -check.runs 500 -timeout 0 -v

@@ -22,18 +22,19 @@ type kindsPhase struct {
 	before map[string]*decode.Totals
 	start  work.Done
 	next   time.Duration
+	found  map[int]outcome // by budget
 }
 
 func (r *run) newKindsPhase() *kindsPhase {
-	k := &kindsPhase{before: map[string]*decode.Totals{}, start: r.done(), next: firstLook}
-	for kind := range r.byKind(r.plan.profiles) {
+	k := &kindsPhase{before: map[string]*decode.Totals{}, start: r.done(), next: firstLook, found: map[int]outcome{}}
+	for kind := range r.byKind(r.of(gained)) {
 		k.before[kind] = work.Totals(cumulative(kind))
 	}
 	return k
 }
 
 func (k *kindsPhase) open(r *run) []int {
-	return slices.DeleteFunc(slices.Clone(r.plan.profiles), func(i int) bool { return r.outcomes[i].Verdict != evidence.Inconclusive })
+	return slices.DeleteFunc(r.of(gained), func(i int) bool { return k.found[i].Verdict != evidence.Inconclusive })
 }
 
 // look judges the difference since the start, if it is time for a look or the last look.
@@ -45,19 +46,20 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	now := r.done()
 	units := now.Since(k.start)
 	for kind, open := range r.byKind(k.open(r)) {
-		p, facts := work.Gained(k.before[kind], cumulative(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
-		r.judge(open, p, facts)
+		p, facts := work.Gained(k.before[kind], cumulative(kind)), r.about(kind, now.At.Sub(k.start.At), units)
+		r.judged[kind] = p
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without
 		// any event.
 		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Samples) == 0 || r.records(kind)) && (last || after >= leastTime)
-		for _, i := range open {
-			f := &r.outcomes[i].Finding
+		for n, f := range judged(part(r.rules, open), p, facts) {
+			rule := r.rules[open[n]]
 			_, failed := f.Reason.(judge.Failed)
-			judged := !failed && f.Cut == 0 && r.rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.rules[i].Per, work.Call)] > 0
-			if sure && judged && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
+			measured := !failed && f.Cut == 0 && rule.When.UnmetBy(facts.Figures) == nil && units[cmp.Or(rule.Per, work.Call)] > 0
+			if sure && measured && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
 				f.Verdict, f.Reason, f.Notes = evidence.Pass, judge.NoEvents{}, judge.Notes{}
 			}
+			k.found[open[n]] = outcome{Finding: f, kind: kind}
 		}
 	}
 }
@@ -65,5 +67,5 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 // records reports whether the check makes the runtime record all events of a kind. It does
 // not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {
-	return (kind == kinds.Mutex && !r.test.mutexes || kind == kinds.Block && !r.test.blocking) && r.byKind(r.plan.profiles)[kind] != nil
+	return (kind == kinds.Mutex && !r.test.mutexes || kind == kinds.Block && !r.test.blocking) && r.byKind(r.of(gained))[kind] != nil
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -62,7 +63,7 @@ func apart(t *testing.T) bool {
 // rulesOf are the rules of budgets.
 func rulesOf(t *testing.T, set budget.Set) []judge.Rule {
 	t.Helper()
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		t.Fatal(err)
 	}

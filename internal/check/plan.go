@@ -14,85 +14,84 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// A plan says how each budget of a check is judged, by its index in the set.
-type plan struct {
-	cpu        []int // CPU samples, block by block
-	counted    []int // CPU of the process, and its allocations
-	profiles   []int // profiles of what happened (allocs, mutex, block): the difference while work runs
-	goroutines []int // the most goroutines of work at one time
-	states     []int // profiles of a moment (heap), when work is over
-	figures    []int // figures of the process
-	steady     []int // goroutines and heap between calls
-	leaks      []int // the goroutines of work that are left in the end
-}
+// A way is how a budget is judged.
+type way int
 
-// planOf makes the plan, or says which budgets a test cannot judge.
-func planOf(set budget.Set, rules []judge.Rule, c Config) (p plan, wrong []string) {
+const (
+	sampled way = iota // by CPU samples, block by block
+	counted            // CPU of the process, and its allocations, per call
+	gained             // profiles of what happened (allocs, mutex, block): the difference while work runs
+	most               // the most goroutines of work at one time
+	levels             // goroutines and heap between calls
+	left               // the goroutines of work that are left in the end
+	state              // profiles of a moment (heap), when work is over
+	figure             // figures of the process
+)
+
+// waysOf are the ways of rules, and says which budgets a test cannot judge.
+func waysOf(set budget.Set, rules []judge.Rule, c Config) (ways []way, wrong []string) {
 	for i := range rules {
-		list, problem := p.listOf(&rules[i], c)
+		w, problem := wayOf(&rules[i], c)
 		if problem != "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", set[i], problem))
-			continue
 		}
-		*list = append(*list, i)
+		ways = append(ways, w)
 	}
-	return p, wrong
+	return ways, wrong
 }
 
-func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
+func wayOf(r *judge.Rule, c Config) (w way, problem string) {
 	needs := r.Needs()
 	_, given := c.Work[r.Per]
 	switch {
+	case r.EachByWork():
+		return 0, fmt.Sprintf("a test has no counter for each %s: limit shares, as in \"no %[1]s above 30%%\", or one value, as in \"process below 5ms per call where %[1]s=...\"", r.Label)
 	case r.Per != "" && r.Per != work.Call && !given:
-		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", r.Per, r.Per)
+		return 0, fmt.Sprintf("nobody counts %q: write \"per call\", or set Checker.Work[%q]", r.Per, r.Per)
 	case needs.Baseline && needs.Profile != kinds.CPU:
 		// A limit on a count needs no baseline: unlike CPU, counts are the same on every machine.
-		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", r.Kind)
+		return 0, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", r.Kind)
 	case needs.Baseline && c.BaselineFile == "":
-		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
-	case needs.Hours && r.Subject != "goroutines" && r.Subject != "heap":
-		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
-	case needs.Hours && r.When.Figure != "":
-		return nil, "a test cannot judge \"steady\" under a condition: drop \"when\""
-	case needs.Hours:
-		return &p.steady, ""
+		return 0, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
+	case needs.Calls && r.When.Figure != "":
+		return 0, "a test cannot judge \"steady\" under a condition: drop \"when\""
+	case needs.Calls:
+		return levels, ""
 	case needs.Profile == kinds.GoroutineLeak:
-		return &p.leaks, ""
+		return left, ""
 	case needs.Profile == kinds.Goroutine, needs.Profile == "" && r.Subject == "goroutines":
-		return &p.goroutines, "" // these have the check's label, so that those of work can be followed while it runs
+		return most, "" // these have the check's label, so that those of work can be followed while it runs
 	case needs.Profile == "":
-		return &p.figures, ""
+		return figure, ""
 	case needs.Profile == kinds.CPU && needs.Counters && r.When.Figure == "":
-		return &p.counted, ""
+		return counted, ""
 	case needs.Profile == kinds.CPU:
-		return &p.cpu, ""
+		return sampled, ""
 	case len(r.Where) > 0:
-		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
+		return 0, "only CPU and goroutine profiles carry labels: drop \"where\""
 	case kinds.Of(needs.Profile).Taken == kinds.State:
-		return &p.states, ""
+		return state, ""
 	case r.Dimension != unit.Share && r.Per == "":
-		return nil, "a test has no window to count in: say how much it may be \"per call\""
+		return 0, "a test has no window to count in: give the limit \"per call\""
 	case needs.Counters:
-		return &p.counted, ""
+		return counted, ""
 	}
-	return &p.profiles, ""
+	return gained, ""
 }
 
-// sampleAll moves the budgets on the CPU of the process to those that are sampled, when it
-// cannot be counted.
-func (p *plan) sampleAll(rules []judge.Rule) {
-	for _, i := range p.counted {
-		if isCPU(rules[i]) {
-			p.cpu = append(p.cpu, i)
+// of are the budgets that are judged in some ways, by their indices.
+func (b *budgets) of(ways ...way) (of []int) {
+	for i, w := range b.ways {
+		if slices.Contains(ways, w) {
+			of = append(of, i)
 		}
 	}
-	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(rules[i]) })
+	return of
 }
 
-// ofGoroutines are the budgets that are judged by the goroutines with the check's label.
-func (p *plan) ofGoroutines(rules []judge.Rule) []int {
-	steady := slices.DeleteFunc(slices.Clone(p.steady), func(i int) bool { return rules[i].Subject != "goroutines" })
-	return slices.Concat(p.leaks, p.goroutines, steady)
+// ofGoroutines reports whether a budget is judged by the goroutines with the check's label.
+func (b *budgets) ofGoroutines(i int) bool {
+	return b.ways[i] == left || b.ways[i] == most || b.ways[i] == levels && b.rules[i].Subject == "goroutines"
 }
 
 func part(rules []judge.Rule, indices []int) []judge.Rule {
@@ -106,13 +105,13 @@ func part(rules []judge.Rule, indices []int) []judge.Rule {
 // budgets are those of a check, and how they are judged.
 type budgets struct {
 	set      budget.Set
-	rules    []judge.Rule // of the set
-	plan     plan
+	rules    []judge.Rule      // of the set
+	ways     []way             // likewise
 	unlinked map[string]string // patterns that match no function, with the nearest name
 }
 
-// vacuous says which budgets could never fail, because their pattern matches no function.
-func (b *budgets) vacuous() (wrong []string) {
+// ineffective says which budgets could never fail, because their pattern matches no function.
+func (b *budgets) ineffective() (wrong []string) {
 	for i, rule := range b.rules {
 		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !b.isUnlinked(text) })
 		if len(texts) == 0 || texts[0] == rule.Subject && rule.IsAbsent() { // the best possible pass
@@ -148,8 +147,15 @@ func mainAsTested(rules []judge.Rule, tested string) {
 	for i := range rules {
 		r := &rules[i]
 		r.Subject, r.In, r.Except = rename(r.Subject), rename(r.In), slices.Clone(r.Except)
+		if r.Label != "" {
+			continue // values
+		}
 		for k, text := range r.Except {
 			r.Except[k] = rename(text)
+		}
+		r.Routes = slices.Clone(r.Routes)
+		for k, route := range r.Routes {
+			r.Routes[k] = judge.Route{Of: rename(route.Of), From: rename(route.From)}
 		}
 	}
 }

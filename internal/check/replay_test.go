@@ -29,8 +29,8 @@ var (
 	replayFile = flag.String("check.replay", "testdata/streams.txt.gz", "the streams of TestCheckReplay, as -check.streams writes them, gzipped or not")
 )
 
-// A sampled is what one window of 100 ms saw: guilty samples and all of them.
-type sampled struct{ guilty, all int64 }
+// A windowSample is what one window of 100 ms saw: guilty samples and all of them.
+type windowSample struct{ guilty, all int64 }
 
 // A streamCell is the checks of one row of the table: under which conditions, at
 // how many times which limit.
@@ -41,7 +41,7 @@ type streamCell struct {
 
 // A recording is what the checks of a cell saw, and what became of them.
 type recording struct {
-	windows  []sampled // of all checks, one after the other
+	windows  []windowSample // of all checks, one after the other
 	verdicts map[string]int
 	samples  []float64 // by check
 }
@@ -68,7 +68,7 @@ func readStreams(r io.Reader) (map[streamCell]*recording, error) {
 		rec.verdicts[fields[3]]++
 		sum := int64(0)
 		for _, f := range fields[5:] {
-			var w sampled
+			var w windowSample
 			if _, err := fmt.Sscanf(f, "%d/%d", &w.guilty, &w.all); err != nil {
 				return nil, err
 			}
@@ -98,9 +98,9 @@ func openStreams(path string) (map[streamCell]*recording, error) {
 }
 
 // A mixer makes profiles of mix, each from how many samples it is to have.
-type mixer map[sampled]*decode.Table
+type mixer map[windowSample]*decode.Table
 
-func (m mixer) profile(w sampled) *decode.Table {
+func (m mixer) profile(w windowSample) *decode.Table {
 	if p := m[w]; p != nil {
 		return p
 	}
@@ -137,7 +137,7 @@ func (m mixer) profile(w sampled) *decode.Table {
 }
 
 // judge gives windows to a trial until it has decided, or most of them.
-func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled) (verdict string, samples int64) {
+func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() windowSample) (verdict string, samples int64) {
 	trial := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	for range most {
 		if err := trial.Add(m.profile(next()), judge.Facts{Kind: "cpu", Elapsed: block}); err != nil {
@@ -160,9 +160,9 @@ const stretch = 20
 
 // replay returns windows of a recording in stretches of random places and
 // lengths (Politis and Romano's stationary bootstrap).
-func replay(rng *rand.Rand, windows []sampled) func() sampled {
+func replay(rng *rand.Rand, windows []windowSample) func() windowSample {
 	at := 0
-	return func() sampled {
+	return func() windowSample {
 		if at++; rng.IntN(stretch) == 0 || at >= len(windows) {
 			at = rng.IntN(len(windows))
 		}
@@ -171,7 +171,7 @@ func replay(rng *rand.Rand, windows []sampled) func() sampled {
 }
 
 // TestCheckReplay judges anew what real checks saw, in new orders: many more
-// checks than there is time for, of real noise. docs/check.md has its table.
+// checks than there is time for, of real noise. docs/design.md has its table.
 //
 //	go test ./internal/check -run TestCheckReplay -check.replays 500 -timeout 0 -v
 func TestCheckReplay(t *testing.T) {
@@ -228,7 +228,7 @@ func usually(runs, short int) int {
 	return runs
 }
 
-// TestCheckDecisionTimes is the other table of docs/check.md: how many samples
+// TestCheckDecisionTimes is the other table of docs/design.md: how many samples
 // it takes to decide. A core of its own gives 100 a second, 10 in each block.
 //
 //	go test ./internal/check -run TestCheckDecisionTimes -check.replays 500 -timeout 0 -v
@@ -262,7 +262,7 @@ func TestCheckDecisionTimes(t *testing.T) {
 			count, seconds := map[string]int{}, []float64(nil)
 			for run := range runs {
 				rng := rand.New(rand.NewPCG(uint64(1000*share), uint64(run)))
-				verdict, n := m.judge(t, fidelitySet(limit), 10_000, func() (w sampled) {
+				verdict, n := m.judge(t, fidelitySet(limit), 10_000, func() (w windowSample) {
 					w.all = perSecond * int64(block) / int64(time.Second)
 					for range w.all {
 						if rng.Float64() < share {

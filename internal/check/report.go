@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -49,7 +49,7 @@ type reported struct {
 
 func (r *run) reported(i int) reported {
 	o := &r.outcomes[i]
-	return reported{r.set[i].CheckResult(o.Finding), r.rules[i], o.cause, o.kind}
+	return reported{bridge.CheckResult[budget.Result](r.set[i], o.Finding), r.rules[i], o.cause, o.kind}
 }
 
 // moreTime is the advice for a budget that was not decided in the time given.
@@ -256,55 +256,29 @@ func (rep *report) remedies() []string {
 		if len(o.Offenders) > 0 {
 			worst := o.Offenders[0]
 			if worst.Blame.Function != "" {
-				worst = budget.Offender{Frame: worst.Blame}
+				worst = budget.Offender{Frame: worst.Blame, Owner: worst.Owner}
 			}
 			add(&mend, "start with %s", worst)
 		}
-		if text := Accepting(&o.Result, len(o.Offenders)); !o.rule.Needs().Baseline && text != "" {
-			add(&accept, "if it is meant to be so, accept it: %s", text)
-			add(&accept, "to accept it for a while only, write the last day behind the name: %s until %s", Exception(&o.Budget, &o.Offenders[0]), rep.lastDay)
+		if text := o.Result.Accept(len(o.Offenders)); !o.rule.Needs().Baseline && text != "" {
+			add(&accept, "if this is intended, accept it: %s", text)
+			add(&accept, "to accept it only for a while, write the last day after the name: %s until %s", o.Result.Exception(&o.Offenders[0]), rep.lastDay)
 		}
 		if o.rule.Needs().Baseline {
 			add(&mend, "to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add(&accept, "if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
 		if o.rule.Needs().Profile == kinds.GoroutineLeak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
-			add(&mend, "a connection of an HTTP client has two goroutines until it is closed, also while it is idle: "+
-				"let work close each body, and call CloseIdleConnections of the client at its end")
+			add(&mend, "an HTTP client's connection has two goroutines until it is closed, even while idle: "+
+				"let work close each body, and call its CloseIdleConnections at the end")
 		}
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
-			add(&mend, "leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: "+
+			add(&mend, "put limits of time, cores, bytes and allocations into a file that begins with //go:build !race: "+
 				"with -race, code takes 2 to 20 times as long and allocates more")
 		}
 	}
 	return append(mend, accept...)
 }
 
-// Accepting is the sentence of a result's budget with an "except" for each of its first
-// offenders, at most so many, or "" if there is none or the budget takes no such "except".
-func Accepting(r *budget.Result, most int) string {
-	b := r.Budget
-	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) {
-		return ""
-	}
-	b.Except = slices.Clone(b.Except)
-	for _, o := range r.Offenders[:min(most, len(r.Offenders))] {
-		name := Exception(&b, &o)
-		b.Except = append(slices.DeleteFunc(b.Except, func(text string) bool { return strings.HasPrefix(text, name+" until ") }), name)
-	}
-	if b.Validate() != nil { // the language may have no pattern for a name
-		return ""
-	}
-	return b.String()
-}
-
 // LastDay is the day that is offered for "except X until", some three months ahead.
 func LastDay(now time.Time) string { return now.UTC().AddDate(0, 0, 90).Format(time.DateOnly) }
-
-// Exception is the name of an offender as it stands behind "except".
-func Exception(b *budget.Budget, o *budget.Offender) string {
-	if b.Subject == "no package" && o.Function != pattern.NoPackage {
-		return o.Function
-	}
-	return pattern.Quote(o.Function)
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -89,6 +90,42 @@ func TestCheckReport(t *testing.T) {
 		saved: []string{"the whole cpu profile:\n  go tool pprof -http=: /tmp/profguard-check-1/cpu.pprof", "the goroutine profile was not saved: disk full"},
 	}
 	golden.Compare(t, "report.txt", rep.String()+"\n")
+}
+
+// A report says whose an offender is, and accepts it from there only. Where callers differ, and for
+// the test around all of the work, it says nothing.
+func TestCheckReportOwner(t *testing.T) {
+	const root = "example.com/shop.TestServe.func1@/src/shop/serve_test.go:9;net/http.(*ServeMux).ServeHTTP;net/http.HandlerFunc.ServeHTTP;"
+	const get = ";example.com/shop.(*Store).Get@/src/shop/store.go:33;encoding/json.Unmarshal "
+	const list = root + "example.com/shop.list@/src/shop/list.go:5;strings.Contains 300\n"
+	set := budget.Must("no function above 40% cumulative")
+	for name, tt := range map[string]struct{ profile, start, accept string }{
+		"one handler": {
+			root + "example.com/shop.export@/src/shop/export.go:31" + get + "665\n" + root + "example.com/shop.show" + get + "35\n" + list,
+			"start with example.com/shop.(*Store).Get at shop/store.go:33, nearly all of it in example.com/shop.export, shop/export.go:31",
+			"except encoding/json.Unmarshal from example.com/shop.export"},
+		"three handlers": {
+			root + "example.com/shop.export" + get + "300\n" + root + "example.com/shop.show" + get + "200\n" + root + "example.com/shop.feed" + get + "200\n" + list,
+			"start with example.com/shop.(*Store).Get at shop/store.go:33", "except encoding/json.Unmarshal"},
+	} {
+		var b bytes.Buffer
+		if err := folded.Must("cpu 10s\n" + tt.profile).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		results, err := set.JudgeReader(&b, budget.Facts{Module: "example.com/shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := report{results: []reported{{Result: results[0], rule: rulesOf(t, set)[0]}}}
+		said := map[string]bool{}
+		for line := range strings.Lines(rep.String()) {
+			said[strings.TrimSpace(line)] = true
+		}
+		accept := "no function above 40% cumulative " + tt.accept
+		if !said["- "+tt.start] || !said["- if this is intended, accept it: "+accept] {
+			t.Errorf("%s: expected %q and %q in\n%s", name, tt.start, accept, rep.String())
+		}
+	}
 }
 
 // The first line has the CPU samples that the report rests on. Where CPU was not sampled

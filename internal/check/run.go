@@ -34,12 +34,15 @@ type run struct {
 	budgets
 	subject
 	meter
-	goroutines
-	findings
+	facts
 	seams
 
-	reference *release.Side // the baseline, nil without one
-	cpu       *cpuPhase
+	reference     *release.Side // what the baseline says of itself, nil without one
+	baselineTable *decode.Table // its profile
+
+	outcomes []outcome                // by budget
+	notes    []string                 // for the report
+	judged   map[string]*decode.Table // by kind, the profile that budgets were judged by
 }
 
 // A subject is the work that is checked.
@@ -51,19 +54,35 @@ type subject struct {
 	usual  time.Duration    // the duration of a call; 0 until a call has returned
 }
 
-// goroutines are what is known of them.
-type goroutines struct {
-	unlabelled map[string]int64 // without the label after the first call, by their roots
-	started    int64            // by work in the first call
-	tooMany    *judge.StillRunning
-	peak       *decode.Table // those of work at the time when there were most
+// facts are what a check has seen. It decides by them in the end, once. What was not looked at is nil.
+type facts struct {
+	counting  *counting
+	resampled map[int]bool // budgets on CPU that are sampled because counters do not tell
+	levels    map[int]level
+	cpu       *cpuPhase
+	others    *kindsPhase
+	end       *ending
+
+	// Goroutines:
+	started   int64                 // by work in the first call
+	strangers map[string]int64      // without the label after the first call, by their roots
+	come      *judge.MoreGoroutines // of these, as the most that have come with the calls
+	peak      *decode.Table         // those of work at the time when there were most
+	tooMany   *judge.StillRunning   // the repetition has ended because of them
+	rest      rest                  // after the last call
+	waits     *judge.StillRunning   // that wait then, and have come with the calls
 }
 
-// findings are what was found.
-type findings struct {
-	outcomes []outcome                // by budget
-	notes    []string                 // for the report
-	judged   map[string]*decode.Table // by kind, the profile that budgets were judged by
+// hasFailed reports whether a budget has failed by what was seen so far, beside CPU samples. The check ends early then,
+// and others may be left open.
+func (r *run) hasFailed() bool {
+	return slices.ContainsFunc(r.of(counted), func(i int) bool {
+		return r.counting != nil && !r.isSampled(i) && r.counting.outcome(r.rules[i]).Verdict == evidence.Fail
+	}) || slices.ContainsFunc(r.of(levels), func(i int) bool {
+		return r.levels != nil && r.levelsOf(i).Verdict == evidence.Fail
+	}) || slices.ContainsFunc(r.of(gained), func(i int) bool {
+		return r.others != nil && r.others.found[i].Verdict == evidence.Fail
+	})
 }
 
 // seams are what tests set.
@@ -71,42 +90,6 @@ type seams struct {
 	temp     string              // where profiles are saved without -artifacts; "" is the system's
 	baseline int64               // the number of samples of a new baseline
 	onBlock  func(*decode.Table) // sees each block of work
-}
-
-// An outcome is what was found about a budget, with the cause of an inconclusive finding.
-type outcome struct {
-	judge.Finding
-	cause cause
-	kind  string // of the profile that it was judged by, "" without one
-}
-
-// undecided is the outcome without its verdict, and why it has none.
-func (o outcome) undecided(why cause, reason judge.Reason) outcome {
-	o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, why, reason, judge.Notes{}
-	return o
-}
-
-// A cause says why a budget is inconclusive.
-type cause int
-
-const (
-	noTime  cause = iota // it was not decided in the time given
-	mistake              // more time would not decide it, on any machine: the test fails
-	unknown              // the work may be that of another test: this test is skipped
-)
-
-// unreached are the findings before anything was judged.
-func unreached(n int) findings {
-	return findings{
-		outcomes: slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, n),
-		judged:   map[string]*decode.Table{},
-	}
-}
-
-// anyFailed reports whether a budget has failed. The check ends early then, and others may be
-// left open.
-func (f *findings) anyFailed() bool {
-	return slices.ContainsFunc(f.outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
 }
 
 const (
@@ -155,13 +138,13 @@ func (r *run) wait() bool {
 
 func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 
-// facts are the facts about a profile of a kind, and the process's figures since the check
+// about are the facts about a profile of a kind, and the process's figures since the check
 // began.
-func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64) judge.Facts {
+func (r *run) about(kind string, elapsed time.Duration, units map[string]float64) judge.Facts {
 	now := process.Read()
 	used := process.Between(r.first, now)
 	f := judge.Facts{
-		Kind: kind, Live: true, Elapsed: elapsed, Work: units, Module: r.test.module, Modules: process.Modules(), NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
+		Kind: kind, Elapsed: elapsed, Work: units, Module: r.test.module, Modules: process.Modules(), NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
 		Figures: map[string]float64{"goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS)},
 	}
 	if r.peak != nil {
@@ -176,24 +159,9 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	case kind != kinds.CPU:
 		f.Figures["cores"] = used.Cores
 	case r.reference != nil:
-		f.Baseline, f.BaselineWork = r.reference.Table, r.reference.Work()
+		f.Baseline, f.BaselineWork = r.baselineTable, r.reference.Pieces.Work
 	}
 	return f
-}
-
-// judge judges some budgets, by their indices, by a profile.
-func (r *run) judge(indices []int, t *decode.Table, facts judge.Facts) {
-	r.judged[facts.Kind] = t
-	for n, f := range judged(part(r.rules, indices), t, facts) {
-		r.outcomes[indices[n]] = outcome{Finding: f, kind: facts.Kind}
-	}
-}
-
-// name makes the largest functions of a profile the offenders of a budget.
-func (r *run) name(i int, t *decode.Table, facts judge.Facts) {
-	r.judged[facts.Kind] = t
-	largest := judge.Largest(facts.Kind, r.rules[i].Dimension)
-	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, t, facts)[0].Offenders, facts.Kind
 }
 
 func judged(rules []judge.Rule, t *decode.Table, facts judge.Facts) []judge.Finding {

@@ -9,7 +9,8 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -34,21 +35,30 @@ func (s *span) add(d *decode.Decoder, t *decode.Table, elapsed time.Duration, wo
 
 // A cpuPhase collects the CPU profile of work, and judges it block by block.
 type cpuPhase struct {
+	of      []int // the budgets, by their indices
 	blocks  *judge.Blocks
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
-	group   span              // the windows of the next block
-	all     span              // the blocks, with only the samples of work
-	windows reference.Windows // the same blocks
-	last    work.Done
+	group  span           // the windows of the next block
+	all    span           // the blocks, with only the samples of work
+	pieces release.Pieces // the same blocks
+	last   work.Done
 
 	loop   int64  // samples of the loop that calls work
 	lost   string // why a window could not be used
 	broken error
 
-	unlabelled unlabelled
-	relabelled int64 // of these, samples of work itself, which has replaced the label
+	// Samples without the label of this check:
+	unlabelled decode.Merger
+	roots      map[string]int64
+	lostRoot   string // that of work itself, which has replaced the label
+	relabelled int64  // the samples of that root
+
+	// What is known when it is over:
+	own, both *decode.Table // the samples of work, without those without the label and with them
+	facts     judge.Facts
+	findings  []judge.Finding
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -76,35 +86,61 @@ func (c *cpuPhase) hasLostLabel() bool {
 	return c.relabelled >= lostLeast && c.relabelled > c.blocks.Samples()
 }
 
-// unlabelled are profiles of the samples without the label of this check, by their roots.
-type unlabelled map[string]*decode.Merger
-
-func (u unlabelled) add(root string, t *decode.Table) error {
-	if u[root] == nil {
-		u[root] = new(decode.Merger)
-	}
-	return u[root].Add(t)
-}
-
-func (u unlabelled) samples(root string) int64 { return u[root].Table().Count() }
-
 // busiest lists the roots with enough samples to be looked at.
-func (u unlabelled) busiest() []string {
-	roots := slices.SortedFunc(maps.Keys(u), func(a, b string) int {
-		return cmp.Or(cmp.Compare(u.samples(b), u.samples(a)), cmp.Compare(a, b))
+func (c *cpuPhase) busiest() []string {
+	roots := slices.SortedFunc(maps.Keys(c.roots), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.roots[b], c.roots[a]), cmp.Compare(a, b))
 	})
-	return slices.DeleteFunc(roots, func(root string) bool { return u.samples(root) < enough })
+	return slices.DeleteFunc(roots, func(root string) bool { return c.roots[root] < enough })
 }
 
-// of are the samples of some roots.
-func (u unlabelled) of(roots ...string) judge.Others {
-	others := judge.Others{Roots: roots}
-	for _, root := range roots {
-		others.Samples += u.samples(root)
+// without are the samples without the label.
+func (c *cpuPhase) without() judge.Others {
+	others := judge.Others{Roots: c.busiest()}
+	for _, root := range others.Roots {
+		others.Samples += c.roots[root]
 	}
 	return others
 }
 
-func (c *cpuPhase) lostLabel(function string) judge.LostLabel {
-	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: function}
+// differs reports whether a finding matters that is on the samples of work together with those without the label: a budget
+// fails only with them, or passes only without them because they raise its share, or is kept only with them, because work
+// itself does a small part.
+func differs(rule judge.Rule, own, with judge.Finding) bool {
+	raised := with.Verdict != evidence.Pass && with.Value > own.Value && mayExceed(rule, with)
+	lowered := with.Verdict == evidence.Pass && with.Value <= rule.Limit && !rule.Needs().Baseline // baselines have work alone
+	return with.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail
+}
+
+// mayExceed reports whether a finding may be one of a value above 1.5 times the limit, which a check
+// that has no more time would have caught.
+func mayExceed(r judge.Rule, f judge.Finding) bool {
+	switch {
+	case r.Test != judge.Limited:
+		return true
+	case r.Dimension == unit.Share:
+		return f.High >= evidence.NotableShare(r.Limit)
+	}
+	return f.High >= evidence.Notable*r.Limit
+}
+
+// beside is an outcome that samples without the label would change: their stacks do not tell whether they work for this
+// check or belong to a test that runs in parallel. A failure stays, and says what they change.
+func (c *cpuPhase) beside(o outcome, with judge.Finding) outcome {
+	without := o.Finding
+	reason := judge.WithOthers{Others: c.without(), With: &with, Without: &without}
+	switch {
+	case o.Verdict == evidence.Fail:
+		o.Reason = reason
+		return o
+	case o.Verdict == evidence.Inconclusive && c.blocks.Failed(): // which has ended the check
+		return o
+	case reason.Others.Roots[0] == c.lostRoot:
+		return o.undecided(mistake, c.lostLabel())
+	}
+	return o.undecided(unknown, reason)
+}
+
+func (c *cpuPhase) lostLabel() judge.LostLabel {
+	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: c.lostRoot}
 }

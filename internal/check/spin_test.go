@@ -29,7 +29,7 @@ func burnInnocent(rounds int) (x uint64) {
 const mixRounds = 1_000_000
 
 // mix spends a share of its CPU in burnGuilty. How long it takes varies: work in
-// lockstep with the sampling clock is another subject (docs/check.md).
+// lockstep with the sampling clock is another subject (docs/design.md).
 //
 //go:noinline
 func mix(share float64) {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/work"
@@ -20,10 +19,18 @@ func (r *run) levelOf(subject string) float64 {
 	return float64(left.Count())
 }
 
-// judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more
+// A level is what was left after each of some groups of calls, and what has grown.
+type level struct {
+	series []float64
+	calls  int64 // in a group
+	grown  evidenceOf
+}
+
+// takeLevels measures for "goroutines steady" and "heap steady". After each of ten or more
 // groups of calls, when the goroutines that they started have ended, it takes a level.
-func (r *run) judgeLevels() {
-	if len(r.plan.steady) == 0 || r.worker.Busy {
+func (r *run) takeLevels() {
+	of := r.of(levels)
+	if len(of) == 0 || r.worker.Busy {
 		return
 	}
 	calls := r.pace()
@@ -33,30 +40,23 @@ func (r *run) judgeLevels() {
 		if !r.calls(calls) {
 			break
 		}
-		for _, i := range r.plan.steady {
+		for _, i := range of {
 			series[i] = append(series[i], r.levelOf(r.rules[i].Subject))
 		}
 		if n == 0 {
 			before = work.Totals(work.Take(kinds.Heap))
 		}
 	}
-	for _, i := range r.plan.steady {
-		r.outcomes[i] = outcome{Finding: r.rules[i].Levels(series[i], calls)}
-		r.nameGrown(i, before)
+	r.levels = map[int]level{}
+	for _, i := range of {
+		kind, p := kinds.Goroutine, work.Goroutines(r.id)
+		if r.rules[i].Subject == "heap" {
+			kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
+		}
+		r.levels[i] = level{series[i], calls, evidenceOf{p, r.about(kind, 0, nil)}}
 	}
 }
 
-// nameGrown finds the offenders of a budget that failed: by the goroutines that are left, or
-// by the heap's samples that have come since the first level.
-func (r *run) nameGrown(i int, before *decode.Totals) {
-	if r.outcomes[i].Verdict != evidence.Fail {
-		return
-	}
-	kind, p := kinds.Goroutine, work.Goroutines(r.id)
-	if r.rules[i].Subject == "heap" {
-		kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
-	}
-	if len(p.Samples) > 0 { // or else there are no offenders
-		r.name(i, p, r.facts(kind, 0, nil))
-	}
+func (r *run) levelsOf(i int) judge.Finding {
+	return r.rules[i].Levels(r.levels[i].series, r.levels[i].calls)
 }

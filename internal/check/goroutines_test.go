@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
@@ -31,6 +32,7 @@ type handle struct{ _ [64]byte }
 // or undecided, and never kept. So are those of work that is done by finalizers and cleanups.
 func TestFault_76_84_FireAndForget(t *testing.T) {
 	const cpu, allocs, sampled = "process below 100us per call", "process below 20KiB per call of allocs", "check.heavy below 100us per call"
+	const light = "process below 10ms per call" // also with the race detector, on a busy machine
 	queue, stop := make(chan func(), 1<<13), make(chan struct{})
 	pool := func() {
 		for {
@@ -59,7 +61,7 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 		{"go", cpu, func(context.Context) { go heavy() }, "fail", "the limit is 100"},
 		{"go, of allocations", allocs, func(context.Context) { go heavy() }, "fail", "check.heavy"},
 		{"go, sampled", sampled, func(context.Context) { go heavy() }, "", checkPackage + ".heavy"},
-		{"go, for later", cpu, func(context.Context) {
+		{"go, for later", light, func(context.Context) {
 			go func() { <-stop }()
 			time.Sleep(time.Millisecond)
 		}, "open", "goroutines of work that began with " + checkPackage + ".TestFault_76_84_FireAndForget.func"},
@@ -81,17 +83,17 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 		}, "", ""},
 		// The clean twins.
 		{"a goroutine that ends", "process below 100ms per call", func(context.Context) { go heavy() }, "pass", "the limit is 100ms"},
-		{"one that waits for work", cpu, func(context.Context) {
+		{"one that waits for work", light, func(context.Context) {
 			if first {
 				first = false
 				go func() { <-stop }()
 			}
 			time.Sleep(time.Millisecond)
-		}, "pass", "the limit is 100"},
-		{"a light finalizer", cpu, func(context.Context) {
+		}, "pass", "the limit is 10ms"},
+		{"a light finalizer", light, func(context.Context) {
 			runtime.SetFinalizer(new(handle), func(*handle) {})
 			time.Sleep(100 * time.Microsecond)
-		}, "pass", "the limit is 100"},
+		}, "pass", "the limit is 10ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if testing.Short() && strings.HasPrefix(tt.name, "a pool") {
@@ -104,9 +106,13 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 			if strings.HasSuffix(tt.name, "from before") {
 				go pool()
 			}
-			got := tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
-			for tries := 2; tt.want == "fail" && got.undecided() && tries > 0; tries-- {
+			got := tryCheck(t, Config{Max: 5 * time.Second}, budget.Must(tt.budget), tt.work)
+			unused := func() bool { return strings.Contains(got.text(), "no window of the profiler could be used") }
+			for tries := 2; (tt.want == "fail" && got.undecided() || unused()) && tries > 0; tries-- {
 				got = tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
+			}
+			if unused() {
+				t.Skipf("the machine is busy: %s", got.text())
 			}
 			if v := got.verdict(); v != tt.want && (tt.want != "" || v == "pass") || !strings.Contains(got.text(), tt.says) {
 				t.Errorf("%s, want %s, saying %q:\n%s %s", v, tt.want, tt.says, got.problem, got.text())
@@ -119,14 +125,13 @@ func TestFault_76_84_FireAndForget(t *testing.T) {
 // amounts per call, and not to shares.
 func TestUnfinishedBesideSamples(t *testing.T) {
 	for text, want := range map[string]evidence.Verdict{"check.burnGuilty below 1s per call": evidence.Inconclusive, "check.burnGuilty below 90%": evidence.Pass} {
-		rules, err := budget.Must(text).Rules()
+		rules, err := bridge.Rules(budget.Must(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{harness: harness{t: newFakeTB(t)}, clock: clock{begun: time.Now(), ends: time.Now()}, subject: subject{id: "ours"}, budgets: budgets{rules: rules, plan: plan{cpu: []int{0}}}}
+		r := &run{harness: harness{t: newFakeTB(t)}, clock: clock{begun: time.Now(), ends: time.Now()}, subject: subject{id: "ours"}, budgets: budgets{rules: rules, ways: []way{sampled}}, facts: facts{cpu: &cpuPhase{}}}
 		r.worker = work.New(t.Context(), r.id, func(context.Context) {})
 		r.worker.Start()
-		r.outcomes = []outcome{{Finding: judge.Finding{Verdict: evidence.Pass}}}
 		stop, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -139,8 +144,9 @@ func TestUnfinishedBesideSamples(t *testing.T) {
 				}
 			}
 		}()
-		if r.takeBackUnfinished(); r.outcomes[0].Verdict != want {
-			t.Errorf("%s: %v", text, r.outcomes[0].Verdict)
+		r.lookAtRest()
+		if o := r.doubted(0, outcome{Finding: judge.Finding{Verdict: evidence.Pass}}); o.Verdict != want {
+			t.Errorf("%s: %v", text, o.Verdict)
 		}
 		close(stop)
 		<-ended

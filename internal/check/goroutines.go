@@ -4,8 +4,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -14,8 +15,9 @@ import (
 // measured, so while there are such goroutines no budget is kept.
 const (
 	// waitingShare is the share of the calls that may leave a goroutine which waits: what it
-	// will do cannot be known.
-	waitingShare = 0.1
+	// will do cannot be known. Up to fewWaiting may always do so, and of few calls less than half: a pool
+	// is started by the first call, which does not count.
+	waitingShare, fewWaiting = 0.1, 3
 
 	// A goroutine that works also waits for memory now and then, but not at fewLooks in a row. If the
 	// process uses no CPU at manyLooks, and no thread of it waits for a core, those that seem to run
@@ -77,9 +79,9 @@ func (r *run) unfinished(d time.Duration, cores float64, alone bool) (x rest) {
 // waiting returns the goroutines of work that wait, if so many have come with the calls that work
 // may leave them. It returns nil if not.
 func (r *run) waiting() *judge.StillRunning {
-	left := work.Goroutines(r.id)
+	left, calls := work.Goroutines(r.id), float64(r.worker.Calls.Load())
 	came := left.Count() - r.started
-	if float64(came) < max(enough, waitingShare*float64(r.worker.Calls.Load())) {
+	if float64(came) < max(fewWaiting, min(enough, calls/2), waitingShare*calls) {
 		return nil
 	}
 	found := r.stillRunning(work.Roots(left), false)
@@ -98,29 +100,15 @@ func (r *run) stillRunning(roots map[string]int64, others bool) *judge.StillRunn
 	return &found
 }
 
-// takeBackUnfinished takes back what samples have shown, if goroutines run on after the last call,
-// for more than a tenth of the time of the check: what they do then is not in the samples. If it is
-// not known whether they work for the check, that matters to amounts per call.
-func (r *run) takeBackUnfinished() {
-	of := append(r.plan.cpu[:len(r.plan.cpu):len(r.plan.cpu)], r.plan.profiles...)
-	if len(of) == 0 || r.worker.IsOver() {
+// lookAtRest finds out whether goroutines run on after the last call, for more than a tenth of the time of the check:
+// what they do then is not in the samples.
+func (r *run) lookAtRest() {
+	if len(r.of(gained)) == 0 && r.cpu == nil || r.worker.IsOver() {
 		return
 	}
-	x, waiting := r.unfinished(max(block, time.Since(r.begun)/10), othersRate, false), r.waiting()
+	r.rest, r.waits = r.unfinished(max(block, time.Since(r.begun)/10), othersRate, false), r.waiting()
 	if r.tooMany != nil {
-		x = rest{left: r.tooMany, cause: mistake}
-	}
-	for _, i := range of {
-		rule, left, why := r.rules[i], x.left, x.cause
-		if why == unknown && rule.Per == "" {
-			left = nil
-		}
-		if left == nil && rule.Per != "" {
-			left, why = waiting, mistake
-		}
-		if left != nil && r.outcomes[i].Verdict != evidence.Fail && !r.isUnlinked(rule.Subject) {
-			r.outcomes[i] = r.outcomes[i].undecided(why, *left)
-		}
+		r.rest = rest{left: r.tooMany, cause: mistake}
 	}
 }
 
@@ -138,4 +126,64 @@ func (r *run) resume() bool {
 
 func (r *run) limitGoroutines() {
 	r.worker.Most.Store(int64(runtime.NumGoroutine()) + mostGoroutines)
+}
+
+// settleTime is how long goroutines may take to end after work has returned and its context
+// was canceled. It starts again whenever one of them ends.
+const settleTime = 2 * time.Second
+
+// An ending is what is left in the end.
+type ending struct {
+	left, most, figures evidenceOf
+	waited              time.Duration // for what is left to end
+	states              map[string]evidenceOf
+}
+
+// lookAfterwards looks at the goroutines, figures and memory that are left in the end.
+func (r *run) lookAfterwards() {
+	end := &ending{states: map[string]evidenceOf{}}
+	if len(r.of(left)) > 0 {
+		begun, wait := time.Now(), settleTime
+		if r.busy() {
+			wait *= busyTimes
+		}
+		t := work.Settled(r.id, wait, r.latest)
+		// The budget is about a profile that few runtimes have. The goroutines that are left take its place.
+		for i := range t.Types {
+			t.Types[i].Type = kinds.GoroutineLeak
+		}
+		end.left, end.waited = evidenceOf{t, r.about(kinds.GoroutineLeak, 0, nil)}, time.Since(begun)
+	}
+	if len(r.of(most)) > 0 {
+		r.peak = work.Most(r.peak, r.id) // leaked goroutines are most at the end
+		end.most = evidenceOf{r.peak, r.about(kinds.Goroutine, time.Since(r.begun), nil)}
+	}
+	if r.strangers != nil {
+		r.come = r.comeWithCalls()
+	}
+	if len(r.of(figure)) > 0 {
+		heap := liveHeap() // first, because the cost of a running collection is counted when it ends
+		end.figures = evidenceOf{&decode.Table{Symbols: new(decode.Symbols)}, r.about("figures", time.Since(r.begun), nil)}
+		end.figures.facts.Figures["heap"] = heap
+	}
+	for kind := range r.byKind(r.of(state)) {
+		liveHeap() // a profile of memory is as of the last collection
+		end.states[kind] = evidenceOf{work.WithoutOurs(work.Take(kind)), r.about(kind, time.Since(r.begun), nil)}
+	}
+	r.end = end
+}
+
+// comeWithCalls returns goroutines without the label that have come with the calls, one for two calls or more: work may
+// have left them in a server that runs since before the check. It returns nil if there are none.
+func (r *run) comeWithCalls() *judge.MoreGoroutines {
+	found := judge.MoreGoroutines{Calls: r.worker.Calls.Load()}
+	for root, n := range work.Unlabelled(r.id) {
+		if n -= r.strangers[root]; n > found.Come || n == found.Come && root < found.Root {
+			found.Come, found.Root = n, root
+		}
+	}
+	if found.Come < max(enough, found.Calls/2) {
+		return nil
+	}
+	return &found
 }

@@ -1,0 +1,199 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+)
+
+// An outcome is what was found about a budget, with the cause of an inconclusive finding.
+type outcome struct {
+	judge.Finding
+	cause cause
+	kind  string // of the profile that it was judged by, "" without one
+}
+
+// undecided is the outcome without its verdict, and why it has none.
+func (o outcome) undecided(why cause, reason judge.Reason) outcome {
+	o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, why, reason, judge.Notes{}
+	return o
+}
+
+// A cause says why a budget is inconclusive.
+type cause int
+
+const (
+	noTime  cause = iota // it was not decided in the time given
+	mistake              // more time would not decide it, on any machine: the test fails
+	unknown              // the work may be that of another test: this test is skipped
+)
+
+// decide makes the outcomes of all facts, once.
+func (r *run) decide() []outcome {
+	found := map[int]outcome{}
+	r.byCounters(found)
+	r.bySamples(found)
+	r.byDifferences(found)
+	r.byLevels(found)
+	r.byWhatIsLeft(found)
+	outcomes := slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, len(r.set))
+	for i, o := range found {
+		outcomes[i] = r.doubted(i, o)
+	}
+	return outcomes
+}
+
+// doubted is an outcome with what goroutines may have done that nobody has seen: with it, no budget is kept.
+func (r *run) doubted(i int, o outcome) outcome {
+	rule := r.rules[i]
+	switch running, why := r.running(i); {
+	case o.Verdict == evidence.Fail:
+	case running != nil && !r.isUnlinked(rule.Subject):
+		return o.undecided(why, *running)
+	case r.come != nil && o.Verdict == evidence.Pass && r.ofGoroutines(i):
+		come := *r.come
+		come.Of = o.Reason
+		o.Verdict, o.cause, o.Reason = evidence.Inconclusive, unknown, come
+	}
+	return o
+}
+
+// running are the goroutines that run on after the last call, if what they do then matters to a budget that is judged
+// by profiles: those of work, and to amounts per call others, too, and those that wait.
+func (r *run) running(i int) (*judge.StillRunning, cause) {
+	perCall := r.rules[i].Per != ""
+	switch {
+	case r.ways[i] != gained && !r.isSampled(i):
+	case r.rest.left != nil && (r.rest.cause == mistake || perCall):
+		return r.rest.left, r.rest.cause
+	case perCall && r.waits != nil:
+		return r.waits, mistake
+	}
+	return nil, noTime
+}
+
+// byCounters decides what the batches have decided.
+func (r *run) byCounters(found map[int]outcome) {
+	for _, i := range r.of(counted) {
+		if r.counting == nil || r.isSampled(i) {
+			continue
+		}
+		o := r.counting.outcome(r.rules[i])
+		if users := r.counting.users[i]; users.table != nil {
+			o = r.withOffenders(i, o, users)
+		}
+		found[i] = o
+	}
+}
+
+// bySamples decides by the CPU samples of work, with the label and without.
+func (r *run) bySamples(found map[int]outcome) {
+	c := r.cpu
+	switch {
+	case c == nil:
+		return
+	case c.own == nil:
+		for _, i := range c.of {
+			found[i] = outcome{Finding: judge.Finding{Reason: judge.NoWindow{Why: c.lost}}}
+		}
+		return
+	}
+	r.judged[kinds.CPU] = c.own
+	var with []judge.Finding
+	if len(c.busiest()) > 0 && !r.Update { // nobody compares with what is being written
+		with = judged(part(r.rules, c.of), c.both, c.facts)
+	}
+	for n, i := range c.of {
+		o := c.outcome(r, n)
+		if with != nil && differs(r.rules[i], o.Finding, with[n]) {
+			o = c.beside(o, with[n])
+		}
+		found[i] = o
+	}
+}
+
+// byDifferences decides by the other profiles of what happened while work ran.
+func (r *run) byDifferences(found map[int]outcome) {
+	if r.others != nil {
+		for i, o := range r.others.found {
+			found[i] = o
+		}
+	}
+}
+
+// byLevels decides what must not grow from call to call.
+func (r *run) byLevels(found map[int]outcome) {
+	for i, l := range r.levels {
+		o := outcome{Finding: r.levelsOf(i)}
+		if o.Verdict == evidence.Fail && len(l.grown.table.Samples) > 0 { // or else there are no offenders
+			o = r.withOffenders(i, o, l.grown)
+		}
+		found[i] = o
+	}
+}
+
+// byWhatIsLeft decides by the goroutines, figures and memory in the end.
+func (r *run) byWhatIsLeft(found map[int]outcome) {
+	if r.end == nil {
+		return
+	}
+	judgeBy := func(of []int, p evidenceOf, and func(o outcome) outcome) {
+		if len(of) == 0 {
+			return
+		}
+		r.judged[p.facts.Kind] = p.table
+		for n, f := range judged(part(r.rules, of), p.table, p.facts) {
+			found[of[n]] = and(outcome{Finding: f, kind: p.facts.Kind})
+		}
+	}
+	judgeBy(r.of(left), r.end.left, func(o outcome) outcome {
+		if o.Verdict != evidence.Inconclusive {
+			o.Reason = judge.Left{Elapsed: r.end.waited}
+		}
+		return o
+	})
+	judgeBy(r.of(most), r.end.most, func(o outcome) outcome {
+		o.Reason = judge.AtOnce{Of: o.Reason}
+		return o
+	})
+	for _, i := range r.of(figure) {
+		judgeBy([]int{i}, r.end.figures, func(o outcome) outcome { return r.ofGC(i, o) })
+	}
+	for kind, of := range r.byKind(r.of(state)) {
+		judgeBy(of, r.end.states[kind], func(o outcome) outcome { return o })
+	}
+}
+
+// gcLeast is the number of cores that a process must use, while it does not wait for them,
+// for its gc to be that of work.
+const gcLeast = 0.2
+
+// ofGC doubts a failure of gc in a process that hardly does anything: Check's own garbage is a large part there. The
+// time in which the process waited for a core does not count as idle.
+func (r *run) ofGC(i int, o outcome) outcome {
+	cores := r.end.figures.facts.Figures["cores"] / (1 - min(0.9, r.waitedShare()))
+	switch {
+	case r.rules[i].Subject != "gc" || o.Verdict != evidence.Fail || cores >= gcLeast:
+		return o
+	case r.busy():
+		return o.undecided(noTime, judge.LittleCPU{Of: o.Reason, Cores: cores})
+	}
+	return o.undecided(mistake, judge.LittleCPU{Of: o.Reason, Cores: cores})
+}
+
+// An evidenceOf is a profile, and the facts about it.
+type evidenceOf struct {
+	table *decode.Table
+	facts judge.Facts
+}
+
+// withOffenders is an outcome whose offenders are the largest functions of a profile.
+func (r *run) withOffenders(i int, o outcome, p evidenceOf) outcome {
+	r.judged[p.facts.Kind] = p.table
+	largest := judge.Largest(p.facts.Kind, r.rules[i].Dimension)
+	o.Offenders, o.kind = judged([]judge.Rule{largest}, p.table, p.facts)[0].Offenders, p.facts.Kind
+	return o
+}
