@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/compare/repo"
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/names"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// mostRows is how many functions or lines are named.
-const mostRows = 8
+// mostRows is how many functions or lines are named. What differs by less than this part of the largest
+// difference is not.
+const mostRows, littlePart = 8, 50
 
 // A place is a line that allocates.
 type place struct {
@@ -21,40 +24,31 @@ type place struct {
 	line           int
 }
 
-// allocations says which functions of the module allocate more a call, and at which lines. The
-// profiles have each allocation.
-func (m *comparison) allocations(t *trial, sides [2]*profiled) *report.Why {
-	type change struct {
-		place
-		count, bytes float64
+// A change is what a line allocates more a call.
+type change struct {
+	place                // of the head, or of the base if it is gone
+	count, bytes float64 // a call
+	largest      float64 // bytes of the line in place, if there are several
+	before       float64 // allocations a call at the base
+	same         bool    // the line did not change
+}
+
+// allocations says which lines allocate more a call. The profiles have each allocation. escaped is what the
+// compiler says of a line of the head that did not change, if that is new.
+func (m *comparison) allocations(t *trial, sides [2]*profiled, escaped func(file string, line int) string) *report.Why {
+	list := m.changes(t, sides)
+	mostCount, mostBytes := 0.0, 0.0
+	for _, c := range list {
+		mostCount, mostBytes = max(mostCount, math.Abs(c.count)), max(mostBytes, math.Abs(c.bytes))
 	}
-	changes := map[string]*change{} // by function, as lines move
-	for i, s := range sides {
-		sign := [...]float64{-1, +1}[i]
-		for at, v := range m.allocated(s.table) {
-			c := changes[at.function]
-			if c == nil {
-				c = &change{place: at}
-				changes[at.function] = c
-			}
-			if i == head {
-				c.place = at
-			}
-			c.count += sign * v[0] / float64(s.parts[0].calls)
-			c.bytes += sign * v[1] / float64(s.parts[0].calls)
-		}
-	}
-	var list []*change
-	for _, c := range changes {
-		if math.Abs(c.count) >= leastAllocs || math.Abs(c.bytes) >= leastBytes {
-			list = append(list, c)
-		}
-	}
+	list = slices.DeleteFunc(list, func(c *change) bool {
+		return math.Abs(c.count) < max(leastAllocs, mostCount/littlePart) && math.Abs(c.bytes) < max(leastBytes, mostBytes/littlePart)
+	})
 	slices.SortFunc(list, func(a, b *change) int {
 		if m.isOurs(a.file) != m.isOurs(b.file) { // such as the runtime's, of goroutines
 			return map[bool]int{true: -1, false: +1}[m.isOurs(a.file)]
 		}
-		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.function, b.function))
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(b.count, a.count), cmp.Compare(a.function, b.function), cmp.Compare(a.line, b.line))
 	})
 	why := &report.Why{}
 	for _, c := range list[:min(len(list), mostRows)] {
@@ -62,13 +56,68 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled) *report.Why {
 		if why.File == "" && m.isOurs(c.file) && (c.bytes > 0 || c.count > 0) {
 			why.File, why.Line = file, c.line
 		}
-		why.Rows = append(why.Rows, report.Row{Function: c.function, Text: fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d",
-			c.count, sign(c.bytes), unit.Format(math.Abs(c.bytes), unit.Bytes), c.function, file, c.line)})
+		text := fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d", c.count, sign(c.bytes), unit.Format(math.Round(math.Abs(c.bytes)), unit.Bytes), c.function, file, c.line)
+		if c.same && c.before < leastAllocs && c.count >= leastAllocs {
+			text += ", a line that did not change"
+			if said := escaped(file, c.line); said != "" {
+				text += ": now the compiler says " + said
+			}
+		}
+		why.Rows = append(why.Rows, report.Row{Function: c.function, Text: text})
 	}
 	if len(list) == 0 {
-		why.Note = "no function stands out; profiles do not have each allocation of less than 16 bytes"
+		why.Note = "no line stands out; profiles miss some allocations of less than 16 bytes"
 	}
 	return why
+}
+
+// changes are the differences between both sides, line by line, as lines are at the head. Lines that the
+// change touches are one where a function of theirs allocated at the base already, in other such lines.
+func (m *comparison) changes(t *trial, sides [2]*profiled) (list []*change) {
+	type key struct {
+		function, file string
+		line           int
+	}
+	gone := map[key]bool{} // functions with allocations in lines of the base that are no more
+	by := map[key]*change{}
+	for side, s := range sides {
+		for at, v := range m.allocated(s.table) {
+			k, line, same := key{file: m.inRepository(at.file)}, at.line, true
+			ours := m.isOurs(at.file)
+			edited := ours && !(t.pkg.new && strings.HasSuffix(at.file, "_test.go")) // the base has the head's
+			switch {
+			case !ours:
+				same, k.function = false, at.function // of other modules there is no difference
+			case side == base && edited:
+				line, same = repo.Now(m.edits.files[k.file], at.line)
+			case edited:
+				same = !m.edits.touched(k.file, at.line).Line
+			}
+			if k.line = line; !same {
+				k.function, k.line = names.Fold(at.function), 0
+				if side == head && ours && !gone[k] {
+					k.line = at.line
+				}
+				gone[k] = gone[k] || side == base
+			}
+			c := by[k]
+			if c == nil {
+				c = &change{place: at, same: same && m.edits.files != nil}
+				by[k] = c
+				list = append(list, c)
+			}
+			count, bytes := v[0]/float64(s.calls), v[1]/float64(s.calls)
+			if side == base {
+				c.count, c.bytes, c.before = c.count-count, c.bytes-bytes, c.before+count
+				continue
+			}
+			c.count, c.bytes = c.count+count, c.bytes+bytes
+			if bytes > c.largest || bytes == c.largest && at.line < c.line {
+				c.place, c.largest = at, bytes
+			}
+		}
+	}
+	return list
 }
 
 func sign(v float64) string {

@@ -34,7 +34,7 @@ type Config struct {
 	Bench    string        // which benchmarks, as in go test -bench
 	Patterns []string      // of packages, as in go test
 	Budgets  []Growth      // at least one
-	Time     time.Duration // for running benchmarks; 0 for what they need, up to minutes for each
+	Time     time.Duration // for measuring and profiling; 0 for what they need, up to minutes for each
 	Same     bool          // measure also what is the same on both sides
 	Profiles string        // where profiles are kept; "" for the user's cache
 	Progress func(Progress)
@@ -53,15 +53,19 @@ type Progress struct {
 // A comparison is one run.
 type comparison struct {
 	Config
-	repo   *repo.Repo
-	temp   string // removed at the end
-	base   side
-	head   side
-	report *report.Report
-	bins   []*pkg
-	begin  time.Time
-	roots  []root         // where files of the module are
-	names  map[string]int // of kept profiles
+	repo     *repo.Repo
+	temp     string // removed at the end
+	tree     string // the base's files, in it
+	from     repo.Revision
+	edits    *edits // from it, once they are asked for
+	base     side
+	head     side
+	report   *report.Report
+	bins     []*pkg
+	begin    time.Time
+	deadline time.Time      // of measuring and profiling
+	roots    []root         // where files of the module are
+	names    map[string]int // of kept profiles
 }
 
 // A root is the beginning of the paths of files, as profiles have it, and that below the repository.
@@ -79,18 +83,22 @@ type pkg struct {
 	bins [2]slice.Binary // of the base and the head
 	from [2]*binary.Package
 	trim bool
+	new  bool // its benchmarks are: the base is built with the head's test files
 }
 
 const base, head = 0, 1
+
+// tempPrefix begins the name of the folder for all that is written.
+const tempPrefix = "profguard-compare-"
 
 // Run compares. Its errors are mistakes of the user or the machine. When ctx ends, it returns
 // what is known.
 func Run(ctx context.Context, c Config) (*report.Report, error) {
 	begin := time.Now()
 	if !binary.Supported {
-		return nil, fmt.Errorf("expected Linux, macOS or another Unix, whose processes say what CPU time they have used, found %s", runtime.GOOS)
+		return nil, fmt.Errorf("expected Linux, macOS or another Unix, where processes report their CPU time, found %s", runtime.GOOS)
 	}
-	temp, err := os.MkdirTemp("", "profguard-compare-")
+	temp, err := os.MkdirTemp("", tempPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +132,7 @@ func (m *comparison) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.noteNew(list)
 	trials, err := m.measure(ctx, list)
 	if err != nil {
 		return err
@@ -131,6 +140,7 @@ func (m *comparison) run(ctx context.Context) error {
 	m.explain(ctx, trials)
 	slices.SortStableFunc(m.report.Benchmarks, func(a, b report.Benchmark) int { return cmp.Compare(a.Package, b.Package) })
 	m.report.Shorten()
+	m.tidyOutputs()
 	return nil
 }
 
@@ -167,20 +177,20 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	m.report.Base = report.Side{Name: m.Base, Revision: from.Short()}
 	m.report.Head = report.Side{Revision: now.Short(), Modified: modified}
 	if !common {
-		m.note("%s and HEAD have no common commit here, so the newest of %s is the base: what others have changed there is part of the difference", m.Base, m.Base)
+		m.note("%s and HEAD have no common commit here, so the newest of %s is the base: the difference includes changes that others made there", m.Base, m.Base)
 	}
 	if from.Hash == now.Hash && !modified && !m.Same {
-		m.note("the base is HEAD, and nothing is changed: say -base with an earlier revision, or -same to see how far equal code seems to differ here")
+		m.note("the base is HEAD, and nothing is changed: say -base with an earlier revision, or -same to see how much equal code seems to differ here")
 	}
-	tree := filepath.Join(m.temp, "base")
-	if err := m.repo.Checkout(ctx, from, tree); err != nil {
+	m.tree, m.from = filepath.Join(m.temp, "base"), from
+	if err := m.repo.Checkout(ctx, from, m.tree); err != nil {
 		return err
 	}
 	inside, err := filepath.Rel(m.repo.Root(), m.head.dir)
 	if err != nil {
 		return err
 	}
-	m.base.dir = filepath.Join(tree, inside)
+	m.base.dir = filepath.Join(m.tree, inside)
 	if m.head.builder, err = m.builder(ctx, "head", binary.Place{Dir: m.head.dir}); err != nil {
 		if errors.Is(err, binary.ErrNoModule) {
 			return m.noModule(ctx)
@@ -198,9 +208,9 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	m.roots = []root{
 		{m.head.builder.Module + "/", module},
 		{filepath.ToSlash(m.repo.Root()) + "/", ""},
-		{filepath.ToSlash(tree) + "/", ""},
+		{filepath.ToSlash(m.tree) + "/", ""},
 	}
-	before := binary.Place{Dir: m.base.dir, Copy: tree, Cache: binary.Cache(), Tree: from.Tree + inside}
+	before := binary.Place{Dir: m.base.dir, Copy: m.tree, Cache: binary.Cache(), Tree: from.Tree + inside}
 	if work := m.head.builder.Work; work != "" && !m.repo.Has(ctx, work) {
 		before.Work = work // one's own, around all revisions
 	}
@@ -215,7 +225,7 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	}
 	m.report.Base.Go = m.base.builder.Go
 	if m.report.Base.Go != m.report.Head.Go {
-		m.note("the base is built by %s and the head by %s: what the releases of Go differ in is part of the difference", m.report.Base.Go, m.report.Head.Go)
+		m.note("the base is built by %s and the head by %s: the difference includes what changed between these Go releases", m.report.Base.Go, m.report.Head.Go)
 	}
 	return nil
 }
@@ -284,19 +294,25 @@ func (m *comparison) build(ctx context.Context) error {
 		case p.Err != nil:
 			m.leave(p.Path, report.Broken, "go list fails at the head", p.Err)
 			continue
-		case was == nil:
-			m.leave(p.Path, report.Unjudged, "its benchmarks are new: there are none at the base", nil)
-			continue
+		}
+		built := &pkg{path: p.Path, from: [2]*binary.Package{was, p}, trim: true}
+		if was == nil {
+			if built.from[base] = m.withTests(p); built.from[base] == nil {
+				m.leave(p.Path, report.Unjudged, "its benchmarks are new: the base does not have the package", nil)
+				continue
+			}
+			built.new = true
 		}
 		m.say(Progress{Doing: "building " + p.Path, All: both})
-		built := &pkg{path: p.Path, from: [2]*binary.Package{was, p}, trim: true}
 		errs := m.buildBoth(ctx, built)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errs[base] != nil && errs[head] != nil:
+		case errs[base] != nil && errs[head] != nil && !built.new:
 			m.leave(p.Path, report.Unjudged, "does not compile, neither at the base nor at the head", errs[head])
-		case errs[base] != nil:
+		case errs[base] != nil && errs[head] == nil && built.new:
+			m.leave(p.Path, report.Unjudged, "its benchmarks are new, and the head's test files do not compile at the base", errs[base])
+		case errs[base] != nil && !built.new:
 			m.leave(p.Path, report.Unjudged, "does not compile at the base", errs[base])
 		case errs[head] != nil:
 			m.leave(p.Path, report.Broken, "does not compile at the head", errs[head])

@@ -1,11 +1,8 @@
 package compare
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/compare/binary"
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/compare/slice"
 )
@@ -37,7 +35,7 @@ func (m *comparison) discover(ctx context.Context) ([]*trial, error) {
 	for _, p := range m.bins {
 		m.say(Progress{Doing: "trying " + p.path, All: len(list)})
 		if same[p.path] {
-			m.leave(p.path, report.Kept, "the test binary is the same on both sides", nil)
+			m.leave(p.path, report.Kept, "the same code on both sides", nil)
 			continue
 		}
 		trials, err := m.try(ctx, p)
@@ -56,7 +54,7 @@ func (m *comparison) try(ctx context.Context, p *pkg) ([]*trial, error) {
 		var sides [2][]found
 		for i := range sides {
 			var err error
-			if sides[i], err = m.runOnce(ctx, p.bins[i]); err != nil {
+			if sides[i], err = m.runOnce(ctx, p.bins[i], m.Bench); err != nil {
 				return nil, fmt.Errorf("%s: %w", p.path, err)
 			}
 		}
@@ -64,7 +62,12 @@ func (m *comparison) try(ctx context.Context, p *pkg) ([]*trial, error) {
 			if err := m.confirm(ctx, p, sides[head]); err != nil {
 				return nil, err
 			}
-			return m.match(p, sides), nil
+			list, added := m.match(p, sides)
+			if len(added) == 0 {
+				return list, nil
+			}
+			more, err := m.tryNew(ctx, p, added)
+			return append(list, more...), err
 		}
 		p.trim = false
 		for _, err := range m.buildBoth(ctx, p) {
@@ -111,12 +114,12 @@ func failed(list []found) bool {
 
 // runOnce runs the benchmarks of a binary once. One that ends the process fails, and the others are
 // run without it. The name of a result is "" if the process fails without a benchmark.
-func (m *comparison) runOnce(ctx context.Context, b slice.Binary) ([]found, error) {
+func (m *comparison) runOnce(ctx context.Context, b slice.Binary, bench string) ([]found, error) {
 	var list []found
 	var skip []string
 	known := map[string]bool{}
 	for range crashes {
-		flags := []string{"run=^$", "bench=" + m.Bench, "benchtime=1x", "timeout=" + patience.String(), "paniconexit0"}
+		flags := []string{"run=^$", "bench=" + bench, "benchtime=1x", "timeout=" + patience.String(), "paniconexit0"}
 		if len(skip) > 0 {
 			flags = append(flags, "skip="+strings.Join(skip, "|"))
 		}
@@ -177,13 +180,14 @@ func said(output, name string) string {
 	return output
 }
 
-// match returns the benchmarks that ran on both sides, and reports the others.
-func (m *comparison) match(p *pkg, sides [2][]found) []*trial {
+// match returns the benchmarks that ran on both sides, and those of the head that the base does not have.
+// It reports the others.
+func (m *comparison) match(p *pkg, sides [2][]found) (list []*trial, added []found) {
+	sides = wholeOnly(sides)
 	old := map[string]found{}
 	for _, f := range sides[base] {
 		old[f.Name] = f
 	}
-	var list []*trial
 	leave := func(f found, v report.Verdict, reason string) {
 		if f.Name == "" {
 			m.report.Packages = append(m.report.Packages, report.Package{Path: p.path, Verdict: v, Reason: "the test binary " + reason, Output: f.output})
@@ -197,8 +201,12 @@ func (m *comparison) match(p *pkg, sides [2][]found) []*trial {
 		switch {
 		case now.failure != nil:
 			leave(now, now.failure.verdict(), now.failure.Error())
+		case !both && now.Name != "" && now.State != slice.Skipped && !p.new:
+			added = append(added, now)
 		case !both:
 			leave(now, report.Unjudged, "is new: the base does not have it")
+		case was.State == slice.Failed && p.new:
+			leave(was, report.Unjudged, "is new: it fails at the base")
 		case was.State == slice.Failed:
 			leave(was, report.Unjudged, "fails at the base")
 		case now.State == slice.Skipped:
@@ -219,7 +227,24 @@ func (m *comparison) match(p *pkg, sides [2][]found) []*trial {
 			}
 		}
 	}
-	return list
+	return list, added
+}
+
+// wholeOnly are the failures of the process itself, where there are any: each of its benchmarks fails with
+// it, and is not counted once more.
+func wholeOnly(sides [2][]found) (whole [2][]found) {
+	is := func(f found) bool { return f.Name == "" }
+	if !slices.ContainsFunc(sides[base], is) && !slices.ContainsFunc(sides[head], is) {
+		return sides
+	}
+	for i, list := range sides {
+		for _, f := range list {
+			if is(f) {
+				whole[i] = append(whole[i], f)
+			}
+		}
+	}
+	return whole
 }
 
 // exactly is the pattern of go test for one benchmark.
@@ -233,7 +258,7 @@ func exactly(name string) string {
 
 func (m *comparison) records() string { return filepath.Join(m.temp, "records") }
 
-// same are the packages that need not be measured: their test binaries are the same on both sides, and
+// same are the packages that need not be measured: their test binaries have the same code and data, and
 // what has changed in the repository is nothing that they run or read.
 func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 	if m.Same {
@@ -245,7 +270,7 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 	}
 	same := map[string]bool{}
 	for _, p := range m.bins {
-		if sameContent(p.bins[base].Path, p.bins[head].Path) {
+		if binary.SameCode(p.bins[base].Path, p.bins[head].Path) {
 			same[p.path] = true
 		}
 	}
@@ -261,7 +286,7 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 }
 
 // changed reports which files differ between the two sides: data, which any benchmark may read, or
-// code, which is known to be in a binary or not. Documentation is neither.
+// code, which is known to be in a binary or not. Documentation is neither, and so are comments.
 func (m *comparison) changed(ctx context.Context) (data, code bool, err error) {
 	from, _, err := m.repo.Base(ctx, m.Base)
 	if err != nil {
@@ -275,7 +300,7 @@ func (m *comparison) changed(ctx context.Context) (data, code bool, err error) {
 		switch ext := filepath.Ext(name); {
 		case strings.Contains("/"+name, "/testdata/"):
 			data = true
-		case ext == ".md":
+		case ext == ".md", ext == ".go" && m.sameSource(name):
 		case ext == ".go", ext == ".mod", ext == ".sum", ext == ".work":
 			code = true
 		default:
@@ -285,19 +310,9 @@ func (m *comparison) changed(ctx context.Context) (data, code bool, err error) {
 	return data, code, nil
 }
 
-func sameContent(a, b string) bool {
-	x, errX := hash(a)
-	y, errY := hash(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-func hash(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return h.Sum(nil), err
+// sameSource reports whether a Go file of the repository is the same on both sides, but for comments.
+func (m *comparison) sameSource(name string) bool {
+	before, errBefore := os.ReadFile(filepath.Join(m.tree, filepath.FromSlash(name)))
+	now, errNow := os.ReadFile(filepath.Join(m.repo.Root(), filepath.FromSlash(name)))
+	return errBefore == nil && errNow == nil && binary.SameSource(before, now)
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,11 +13,11 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/compare/binary"
+	"github.com/profguard/profguard/internal/compare/growth"
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/release"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 const (
@@ -26,6 +27,9 @@ const (
 	// windows is how many profiles a side gets, in turns with the other.
 	windows = 4
 
+	// mostWindows is how many it gets as long as they prove nothing and there is time.
+	mostWindows = 4 * windows
+
 	// The CPU time of a side's profiles: a growth of 10% takes more samples to find than one of 50%.
 	leastProfiled, mostProfiled = 3 * time.Second, 12 * time.Second
 )
@@ -33,46 +37,58 @@ const (
 // A profiled side is the profiles of one side of a benchmark, added up.
 type profiled struct {
 	table *decode.Table
-	parts []window
-	path  string // where it is kept
-}
-
-// A window is one profile.
-type window struct {
-	samples      int64
-	calls        int
-	cpu, elapsed time.Duration
+	side  release.Side  // of profiles of CPU, each of which is a piece
+	clock time.Duration // CPU time of the calls
+	calls int           // in it
+	path  string        // where it is kept
+	detail
 }
 
 // sampled is the part of the clock's CPU time that the profiles have: children are not in them.
 func (p *profiled) sampled() float64 {
-	clock := time.Duration(0)
-	for _, w := range p.parts {
-		clock += w.cpu
-	}
-	return float64(p.table.Count()*p.table.Period) / max(float64(clock), 1)
+	return float64(p.table.Count()*p.table.Period) / max(float64(p.clock), 1)
 }
 
 // explain profiles both sides of the benchmarks that fail, and says which functions cost more.
 func (m *comparison) explain(ctx context.Context, list []*trial) {
-	broken := slices.DeleteFunc(slices.Clone(list), func(t *trial) bool { return t.failure != nil || !t.breaks() })
-	slices.SortStableFunc(broken, func(a, b *trial) int { return cmp.Compare(b.cpu.all.Value(), a.cpu.all.Value()) })
-	if more := len(broken) - explained; more > 0 {
-		m.note("%d more benchmarks fail than are profiled: say -bench with one of them to see which functions it is", more)
+	broken := m.mostGrown(list)
+	if len(broken) > 0 {
+		m.edits = m.edited(ctx)
 	}
-	for _, t := range broken[:min(len(broken), explained)] {
+	for i, t := range broken {
 		if ctx.Err() != nil {
 			return
 		}
+		t.until = time.Now().Add(time.Until(m.deadline) / time.Duration(len(broken)-i))
 		m.say(Progress{Doing: "profiling " + t.name})
 		why, err := m.why(ctx, t)
-		if err != nil {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			why = &report.Why{Note: timeIsUp}
+		case err != nil:
 			why = &report.Why{Note: "no profile: " + err.Error()}
 		}
-		for i := range m.report.Benchmarks {
-			if b := &m.report.Benchmarks[i]; b.Package == t.pkg.path && b.Name == t.name {
-				b.Why = why
-			}
+		m.tell(t, why)
+	}
+}
+
+// mostGrown are those of the benchmarks that fail which get profiles. Of the others the report says how to get one.
+func (m *comparison) mostGrown(list []*trial) []*trial {
+	broken := slices.DeleteFunc(slices.Clone(list), func(t *trial) bool { return t.failure != nil || !t.breaks() })
+	slices.SortStableFunc(broken, func(a, b *trial) int { return cmp.Compare(b.cpu.all.Value(), a.cpu.all.Value()) })
+	for len(broken) > explained {
+		last := len(broken) - 1
+		m.tell(broken[last], &report.Why{Note: fmt.Sprintf("not profiled: only the %d benchmarks that grew most are; -bench with this one names the functions", explained)})
+		broken = broken[:last]
+	}
+	return broken
+}
+
+// tell puts into the report what is known of a benchmark that fails.
+func (m *comparison) tell(t *trial, why *report.Why) {
+	for i := range m.report.Benchmarks {
+		if b := &m.report.Benchmarks[i]; b.Package == t.pkg.path && b.Name == t.name {
+			b.Why = why
 		}
 	}
 }
@@ -92,26 +108,38 @@ func (t *trial) grows(costs ...*cost) bool {
 	return false
 }
 
-// why takes the profiles that tell most: of CPU time where that grew, or else of allocations.
+// why takes the profiles that tell: of CPU time where that breaks a budget, and of allocations where these
+// have grown. Those of allocations take a moment, so they come first, and are told last.
 func (m *comparison) why(ctx context.Context, t *trial) (*report.Why, error) {
-	if t.grows(&t.cpu) {
-		sides, err := m.profileCPU(ctx, t)
-		if err != nil {
+	allocs, why := &report.Why{}, &report.Why{}
+	cpu := t.grows(&t.cpu)
+	if t.allocatesMore() {
+		sides, err := m.profileAllocs(ctx, t)
+		switch {
+		case err == nil:
+			compiled := &escapes{comparison: m, known: map[string][2]map[int][]string{}}
+			allocs = m.allocations(t, sides, func(file string, line int) string { return compiled.now(ctx, file, line) })
+			allocs.Note = cmp.Or(sides[head].detail.note(), allocs.Note)
+			allocs.Command = command("-sample_index=alloc_space ", sides)
+		case !cpu || ctx.Err() != nil:
+			return nil, err
+		default:
+			allocs.Note = "no profile of allocations: " + err.Error()
+		}
+	}
+	if cpu {
+		sides, found, err := m.profileCPU(ctx, t)
+		switch {
+		case err == nil:
+			why = m.functions(t, sides, found)
+			why.Command = command("", sides)
+		case len(allocs.Rows) > 0 && errors.Is(err, context.DeadlineExceeded): // where it allocates more is known
+			why.Note = noTimeForCPU
+		default:
 			return nil, err
 		}
-		why, err := m.functions(ctx, t, sides)
-		if err != nil {
-			return nil, err
-		}
-		why.Command = command("", sides)
-		return why, nil
 	}
-	sides, err := m.profileAllocs(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	why := m.allocations(t, sides)
-	why.Command = command("-sample_index=alloc_space ", sides)
+	why.Add(allocs)
 	return why, nil
 }
 
@@ -119,58 +147,100 @@ func command(flags string, sides [2]*profiled) string {
 	return fmt.Sprintf("go tool pprof %s-diff_base %s %s", flags, sides[base].path, sides[head].path)
 }
 
-// profileCPU profiles both sides in turns.
-func (m *comparison) profileCPU(ctx context.Context, t *trial) (sides [2]*profiled, err error) {
-	growth := max(t.cpu.all.Value(), 0.01)
-	total := min(max(time.Duration(0.03/growth/growth*float64(time.Second)), leastProfiled), mostProfiled)
-	if m.slice > 0 {
-		total = windows * 10 * m.slice
-	}
-	each := total.Seconds() / windows
-	calls := max(1, int(each/max(median(t.cpu.each[base]), 1e-10)))
+// profileCPU profiles both sides in turns, until it is proven which functions it was, or the time is up.
+func (m *comparison) profileCPU(ctx context.Context, t *trial) (sides [2]*profiled, found growth.Result, err error) {
+	ctx, cancel := context.WithDeadline(ctx, t.until)
+	defer cancel()
+	calls := t.profileCalls(m.profiledCPU(t).Seconds() / windows)
 	var sums [2]decode.Merger
 	for i := range sides {
 		sides[i] = &profiled{}
 	}
-	file := filepath.Join(m.temp, "profile")
-	for i := range windows {
-		for k := range 2 {
-			side := (i + k) % 2
-			begin := time.Now()
-			record, _, err := m.run1(ctx, t, side, strconv.Itoa(calls)+"x", "cpuprofile="+file)
-			if err != nil {
-				return sides, err
+	looked := int64(0)
+	for i := range mostWindows {
+		err := m.profilePair(ctx, t, calls, i, &sums, &sides)
+		if i > 0 && errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return sides, found, err
+		}
+		n := int64(0)
+		for i := range sides {
+			sides[i].table = sums[i].Table()
+			n += sides[i].table.Count()
+		}
+		if i+1 >= windows && 4*n >= 5*looked { // looks cost, also evidence
+			looked = n
+			if found, err = m.find(ctx, t, sides); err != nil || found.Done || sides[head].sampled() < 0.5 {
+				break
 			}
-			table, err := read(file)
-			if err != nil {
-				return sides, err
-			}
-			if err := sums[side].Add(table); err != nil {
-				return sides, err
-			}
-			sides[side].parts = append(sides[side].parts, window{table.Count(), record.N, record.CPU, time.Since(begin)})
 		}
 	}
-	for i := range sides {
-		sides[i].table = sums[i].Table()
+	if found, err = m.find(ctx, t, sides); err != nil {
+		return sides, found, err
 	}
-	return sides, m.keep(t, sides, "cpu")
+	return sides, found, m.keep(t, sides, "cpu")
 }
 
-// profileAllocs profiles each allocation of one run of both sides.
-func (m *comparison) profileAllocs(ctx context.Context, t *trial) (sides [2]*profiled, err error) {
+// profilePair adds a profile of each side.
+func (m *comparison) profilePair(ctx context.Context, t *trial, calls [2]int, first int, sums *[2]decode.Merger, sides *[2]*profiled) error {
 	file := filepath.Join(m.temp, "profile")
-	calls := min(t.n, 10_000) // each takes a microsecond more
-	for i := range sides {
-		record, _, err := m.run1(ctx, t, i, strconv.Itoa(calls)+"x", "memprofile="+file, "memprofilerate=1")
+	for k := range 2 {
+		side := (first + k) % 2
+		record, _, err := m.run1(ctx, t, side, strconv.Itoa(calls[side])+"x", "cpuprofile="+file)
 		if err != nil {
-			return sides, err
+			return err
 		}
 		table, err := read(file)
 		if err != nil {
-			return sides, err
+			return err
 		}
-		sides[i] = &profiled{table: table, parts: []window{{calls: record.N}}}
+		if err := sums[side].Add(table); err != nil {
+			return err
+		}
+		sides[side].clock, sides[side].calls = sides[side].clock+record.CPU, sides[side].calls+record.N
+		// What pairs say of a call is better known than what it took here.
+		beside := max(1, release.SampledCPU(table)/max(record.CPU.Seconds(), 1e-9))
+		if err := growth.Add(ctx, &sides[side].side, m.head.builder.Module, table, t.callCPU(side)*beside*float64(record.N), float64(record.N)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allocCalls is how many calls a profile of allocations has. To record one takes 5 microseconds (measured in
+// a benchmark with 182 a call), so these take a second, or are 100 calls.
+func (t *trial) allocCalls() int {
+	const most, recorded, least = 10_000, 200_000, 100
+	each := max(median(t.allocs.each[base]), median(t.allocs.each[head]), 1)
+	return min(t.n, most, max(int(recorded/each), least))
+}
+
+// profileAllocs profiles each allocation of one run of both sides, or fewer if these are too many.
+func (m *comparison) profileAllocs(ctx context.Context, t *trial) (sides [2]*profiled, err error) {
+	ctx, cancel := context.WithDeadline(ctx, t.until)
+	defer cancel()
+	file := filepath.Join(m.temp, "profile")
+	calls := t.allocCalls()
+	err = inDetail(func(d detail) error {
+		cut := *t
+		cut.pkg = d.with(t.pkg)
+		for i := range sides {
+			record, _, err := m.run1(ctx, &cut, i, strconv.Itoa(calls)+"x", "memprofile="+file, "memprofilerate="+strconv.Itoa(d.rate))
+			if err != nil {
+				return err
+			}
+			table, err := read(file)
+			if err != nil {
+				return err
+			}
+			sides[i] = &profiled{table: table, calls: record.N, detail: d}
+		}
+		return nil
+	})
+	if err != nil {
+		return sides, err
 	}
 	return sides, m.keep(t, sides, "allocs")
 }
@@ -199,99 +269,16 @@ func (m *comparison) keep(t *trial, sides [2]*profiled, kind string) error {
 		}
 		return '-'
 	}, strings.TrimPrefix(t.pkg.path, m.head.builder.Module+"/")+"."+t.name)
-	if m.names[name]++; m.names[name] > 1 { // a/b and a-b have the same
-		name += "." + strconv.Itoa(m.names[name])
+	key := name + "." + kind
+	if m.names[key]++; m.names[key] > 1 { // a/b and a-b have the same
+		name += "." + strconv.Itoa(m.names[key])
 	}
 	for i, s := range sides {
-		s.path = filepath.Join(dir, fmt.Sprintf("%s.%s.%s.pb.gz", name, [...]string{"base", "head"}[i], kind))
-		if err := os.WriteFile(s.path, decode.Source{Made: s.table}.Bytes(), 0o600); err != nil {
+		build := [...]string{"base", "head"}[i]
+		s.path = filepath.Join(dir, fmt.Sprintf("%s.%s.%s.pb.gz", name, build, kind))
+		if err := os.WriteFile(s.path, s.file(t.pkg.path, build, kind, m.begin), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// functions says which functions cost more CPU time a call, by the rules for releases: cost that
-// only moved is told as moved. What is likely is told too, because that there is growth is proven.
-func (m *comparison) functions(ctx context.Context, t *trial, sides [2]*profiled) (*report.Why, error) {
-	var compared [2]*release.Side
-	for i, s := range sides {
-		compared[i] = &release.Side{Table: s.table, Module: m.head.builder.Module}
-		for _, w := range s.parts {
-			compared[i].Windows = append(compared[i].Windows, release.Window{
-				Samples: float64(w.samples), CPU: w.cpu.Seconds(), Elapsed: w.elapsed.Seconds(), Work: map[string]float64{unitOfWork: float64(w.calls)},
-			})
-		}
-	}
-	growth := t.cpu.all.Value()
-	if part := 1 - sides[head].sampled(); part > 0.5 {
-		return &report.Why{Note: fmt.Sprintf("%.0f%% of the CPU time is in child processes, which have no profile", 100*part)}, nil
-	}
-	result, err := release.Compare(ctx, compared[base], compared[head], release.Options{Per: unitOfWork, Limit: growth / 4})
-	if err != nil {
-		return nil, err
-	}
-	why := &report.Why{}
-	if result.Why != "" {
-		why.Note = result.Why
-		return why, nil
-	}
-	var surely, likely, moved []release.Function
-	for _, f := range result.Functions {
-		switch {
-		case f.Status == release.Moved:
-			moved = append(moved, f)
-		case f.Points.Low > 0:
-			surely = append(surely, f)
-		case f.Points.Value >= growth/likelyPart:
-			likely = append(likely, f)
-		}
-	}
-	named := surely
-	if len(named) == 0 && len(likely) > 0 {
-		slices.SortStableFunc(likely, func(a, b release.Function) int { return cmp.Compare(b.Points.Value, a.Points.Value) })
-		named = likely[:min(len(likely), mostLikely)]
-		why.Note = fmt.Sprintf("%d samples of the base and %d of the head prove no single function; these seem to cost more", sides[base].table.Count(), sides[head].table.Count())
-	}
-	for _, f := range named[:min(len(named), mostRows)] {
-		at := f.Blame
-		if at.File == "" {
-			at = f.Line
-		}
-		file := m.inRepository(at.File)
-		if why.File == "" && m.isOurs(at.File) {
-			why.File, why.Line = file, at.Line
-		}
-		text := fmt.Sprintf("%s costs %s a call, %s before: %+.1f points", f.Name, unit.Format(f.Now, unit.Time), unit.Format(f.Before, unit.Time), 100*f.Points.Value)
-		if f.New {
-			text = fmt.Sprintf("%s is new and costs %s a call: %+.1f points", f.Name, unit.Format(f.Now, unit.Time), 100*f.Points.Value)
-		}
-		if f.Points.Low > 0 {
-			text += fmt.Sprintf(" (at least %+.1f)", 100*f.Points.Low)
-		}
-		if f.Moved > 0 {
-			text += fmt.Sprintf(", beside %.1f that moved from %s", 100*f.Moved, cmp.Or(strings.Join(f.From, ", "), "others"))
-		}
-		if at.Line > 0 {
-			text += fmt.Sprintf(", %s:%d", file, at.Line)
-		}
-		why.Rows = append(why.Rows, report.Row{Function: f.Name, Text: text})
-	}
-	for _, f := range moved[:min(len(moved), mostRows)] {
-		text := fmt.Sprintf("moved: %s has %+.1f points more, and what calls it does not", f.Name, 100*f.Points.Value)
-		if len(f.From) > 0 {
-			text += "; the cost was in " + strings.Join(f.From, ", ")
-		}
-		why.Rows = append(why.Rows, report.Row{Function: f.Name, Text: text})
-	}
-	if len(why.Rows) == 0 && why.Note == "" {
-		why.Note = "no function stands out: the cost may be spread over many, or come from how the code is laid out in memory"
-	}
-	return why, nil
-}
-
-// Without proof, functions with at least a fifth of the growth are named, three at most.
-const likelyPart, mostLikely = 5, 3
-
-// unitOfWork is what the costs of functions are divided by.
-const unitOfWork = "call"

@@ -26,30 +26,38 @@ const (
 	// calibration is how long a benchmark runs to find the number of iterations of a slice.
 	calibration = "20ms"
 
+	// mostCalls are the iterations of a slice of a benchmark that costs nothing.
+	mostCalls = 1e9
+
 	// patience is how long one process may take, as in go test.
 	patience = 10 * time.Minute
 
 	timeEach, timeAll = 2 * time.Minute, 30 * time.Minute // by default
 )
 
-// measure runs pairs of slices of all benchmarks until each is decided, or the time is up.
+// measure runs pairs of slices of all benchmarks until each is decided, or the time is up, but for what
+// profiles take.
 func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, error) {
 	limit := m.Time
 	if limit == 0 {
 		limit = min(time.Duration(len(list))*timeEach, timeAll)
 	}
-	deadline := time.Now().Add(limit)
-	timed, cancel := context.WithDeadline(ctx, deadline)
+	m.deadline = time.Now().Add(limit)
+	timed, cancel := context.WithDeadline(ctx, m.deadline)
 	defer cancel()
 	m.tune(list)
 	var err error
 	open := slices.Clone(list)
 	pairs := 0
-	for len(open) > 0 && timed.Err() == nil && err == nil {
+	measured := m.deadline // what comes after is for profiles
+	for len(open) > 0 && time.Now().Before(measured) && timed.Err() == nil && err == nil {
 		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
 		for _, t := range open {
 			for range t.turns() {
-				m.say(Progress{Doing: "measuring", Decided: len(list) - len(open), All: len(list), Pairs: pairs, Left: time.Until(deadline)})
+				if !time.Now().Before(measured) || t.decided() {
+					break
+				}
+				m.say(Progress{Doing: "measuring", Decided: len(list) - len(open), All: len(list), Pairs: pairs, Left: time.Until(m.deadline)})
 				if err = m.pair(timed, t); err != nil {
 					break
 				}
@@ -60,6 +68,7 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 			}
 		}
 		open = slices.DeleteFunc(open, (*trial).decided)
+		measured = m.deadline.Add(-m.reserve(list, limit))
 	}
 	m.report.TimeIsUp = len(open) > 0 && ctx.Err() == nil
 	for _, t := range list {
@@ -83,13 +92,17 @@ func (m *comparison) pair(ctx context.Context, t *trial) error {
 	var got [2]slice.Record
 	first := rand.IntN(2)
 	for _, side := range [...]int{first, 1 - first} {
-		r, _, err := m.run1(ctx, t, side, strconv.Itoa(t.n)+"x")
+		r, all, err := m.run1(ctx, t, side, strconv.Itoa(t.n)+"x")
 		if err != nil {
 			return m.fail(ctx, t, err, strconv.Itoa(t.n)+"x")
 		}
 		got[side] = r
+		t.walls[side] = append(t.walls[side], all.Wall.Seconds())
 	}
 	t.add(got)
+	if n := t.longer(cmp.Or(m.slice, sliceCPU)); n > 0 && t.restarts < mostRestarts {
+		t.restart(n)
+	}
 	return nil
 }
 
@@ -122,9 +135,10 @@ func (m *comparison) run1(ctx context.Context, t *trial, side int, benchtime str
 	return slice.Record{}, r, &failure{side: side, output: r.Output}
 }
 
-// calibrate chooses the number of iterations of a slice, the same for both sides.
+// calibrate chooses the number of iterations of a slice, the same for both sides. One run tells it, so
+// where the machine stalled meanwhile there are too few: see [trial.longer].
 func (m *comparison) calibrate(ctx context.Context, t *trial) error {
-	cpu, most := 1e-10, 1e9 // seconds of an iteration, and the most iterations
+	cpu, most := 1e-10, mostCalls // seconds of an iteration, and the most iterations
 	for side, r := range t.once {
 		if r.Wall < sliceCPU/2 { // the first iteration tells little
 			run, all, err := m.run1(ctx, t, side, calibration)
@@ -136,8 +150,9 @@ func (m *comparison) calibrate(ctx context.Context, t *trial) error {
 					return err
 				}
 			}
-			r, most = run, min(most, float64(run.N)*longestSlice.Seconds()/all.Wall.Seconds())
+			r, r.Wall = run, all.Wall
 		}
+		most = min(most, float64(r.N)*longestSlice.Seconds()/max(r.Wall.Seconds(), 1e-9))
 		cpu = max(cpu, r.CPU.Seconds()/float64(r.N))
 	}
 	t.n = int(max(1, min(most, math.Round(cmp.Or(m.slice, sliceCPU).Seconds()/cpu))))

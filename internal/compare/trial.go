@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/compare/report"
@@ -42,9 +43,13 @@ type trial struct {
 	budgets            []Growth
 	cpu, bytes, allocs cost
 
-	pairs, passed int // in all, and when the budgets were decided
+	pairs, passed int // in all, and when the budgets were decided; 0 while they are not
 	took          time.Duration
+	until         time.Time // for its profiles
 	slices        []report.Slice
+	walls         [2][]float64 // seconds of the slices' processes
+	short         int          // calls that slices should have, as those so far are too short
+	restarts      int
 	failure       *failure
 	benchtime     string // with which it fails
 	works         bool   // goroutines work on after it
@@ -58,10 +63,11 @@ type cost struct {
 	all    *evidence.Paired
 	judged []*evidence.Paired // by the budgets, nil for those on other costs
 	canBe  bool               // exact
+	alpha  float64            // the error of a false failure
 }
 
 func (m *comparison) newTrial(p *pkg, name string, once [2]slice.Record) *trial {
-	return &trial{pkg: p, name: name, once: once}
+	return &trial{pkg: p, name: name, once: once, works: once[base].State == slice.Works || once[head].State == slice.Works}
 }
 
 // judges sets the budgets, and the error for all of this benchmark.
@@ -71,11 +77,12 @@ func (t *trial) judges(budgets []Growth, alpha float64) {
 	t.bytes.canBe, t.allocs.canBe = true, true
 	for i, c := range t.costs() {
 		part := [...]float64{cpuPart, allocPart, allocPart}[i]
-		c.all = evidence.NewPaired(budgets[0].Limit, part*alpha)
+		c.alpha = part * alpha
+		c.all = evidence.NewPaired(budgets[0].Limit, c.alpha)
 		for _, g := range budgets {
 			var p *evidence.Paired
 			if g.Allocs == c.canBe {
-				p = evidence.NewPaired(g.Limit, part*alpha)
+				p = evidence.NewPaired(g.Limit, c.alpha)
 			}
 			c.judged = append(c.judged, p)
 		}
@@ -98,7 +105,10 @@ func (t *trial) add(got [2]slice.Record) {
 	t.cpu.add(t.budgets, cpu)
 	t.bytes.add(t.budgets, bytes)
 	t.allocs.add(t.budgets, allocs)
-	if t.passed == 0 && t.judgedAll() {
+	switch {
+	case !t.judgedAll(): // also again: what was exact in the first pairs may vary in the next one
+		t.passed = 0
+	case t.passed == 0:
 		t.passed = t.pairs
 	}
 }
@@ -144,11 +154,56 @@ func (c *cost) verdict(i int, limit float64, close bool) evidence.Verdict {
 			return evidence.Fail
 		}
 		return evidence.Pass
-	case close:
-		return p.Close()
-	default:
-		return p.Verdict()
 	}
+	if v := c.counted(limit); v != evidence.Inconclusive {
+		return v
+	}
+	if close {
+		return c.judged[i].Close()
+	}
+	return c.judged[i].Verdict()
+}
+
+// counted is the verdict by how far the slices of each side differ. What is counted does not depend on the
+// machine as times do, so few slices tell, although it may vary with goroutines and with what a sync.Pool
+// has lost.
+func (c *cost) counted(limit float64) evidence.Verdict {
+	if !c.canBe || len(c.each[head]) < leastPairs { // five of ten that go one of two ways do so by side once in 1,000
+		return evidence.Inconclusive
+	}
+	var sides [2]evidence.PerWork
+	for side, list := range c.each {
+		batches := make([]evidence.Batch, len(list))
+		for i, v := range list {
+			if side == base {
+				v = max(v, (v+c.least)/(1+limit))
+			}
+			batches[i] = evidence.Batch{Cost: max(v, c.least/1000), Work: 1}
+		}
+		sides[side] = evidence.CostPerWork(batches)
+		// A few slices may be alike by chance. Half of them could have had another one's cost.
+		spread := max(c.hi[side]-c.lo[side], c.least/exactPart) / max(sides[side].Value, c.least)
+		sides[side].Variance = max(sides[side].Variance, spread*spread/4/float64(len(list)))
+	}
+	_, low, _ := sides[head].Against(sides[base], c.alpha/countedLooks)
+	_, _, high := sides[head].Against(sides[base], evidence.PairedAlpha/countedLooks)
+	switch {
+	case low > 1+limit:
+		return evidence.Fail
+	case high < 1+limit:
+		return evidence.Pass
+	}
+	return evidence.Inconclusive
+}
+
+// countedLooks are how often slices are looked at that tell something new.
+const countedLooks = 20
+
+// allocatesMore reports whether a call allocates more, as far as is known.
+func (t *trial) allocatesMore() bool {
+	return slices.ContainsFunc([]*cost{&t.bytes, &t.allocs}, func(c *cost) bool {
+		return len(c.each[head]) > 0 && c.value(head)-c.value(base) >= c.least && (c.exact() || c.counted(0) == evidence.Fail)
+	}) || t.grows(&t.bytes, &t.allocs)
 }
 
 func (t *trial) costs() []*cost { return []*cost{&t.cpu, &t.bytes, &t.allocs} }
@@ -189,6 +244,32 @@ func (t *trial) idle() bool {
 	return t.pairs >= exactPairs && most < leastCPU
 }
 
+// A trial whose slices are shorter than a quarter of what they may be starts again, so many times.
+const shortPart, mostRestarts = 4, 5
+
+// longer is how many calls a slice should have where those of the first pairs are too short, as after a
+// calibration during which the machine stalled; 0 if they are long enough.
+func (t *trial) longer(want time.Duration) int {
+	if t.pairs != exactPairs {
+		return 0
+	}
+	t.short = 0
+	cpu := max(median(t.cpu.each[base]), median(t.cpu.each[head]))
+	n := min(mostCalls, want.Seconds()/cpu, float64(t.n)*longestSlice.Seconds()/max(median(t.walls[base]), median(t.walls[head]), 1e-9))
+	if n >= shortPart*float64(t.n) {
+		t.short = int(n)
+	}
+	return t.short
+}
+
+// restart forgets the pairs, and goes on with n calls a slice.
+func (t *trial) restart(n int) {
+	t.n, t.restarts, t.short = n, t.restarts+1, 0
+	t.pairs, t.passed, t.slices, t.walls = 0, 0, nil, [2][]float64{}
+	t.cpu, t.bytes, t.allocs = cost{}, cost{}, cost{}
+	t.judges(t.budgets, t.alpha)
+}
+
 // turns are how many pairs the benchmark gets in a round: more if it seems to break a budget, as
 // that matters most where the time is short.
 func (t *trial) turns() int {
@@ -207,7 +288,7 @@ func (t *trial) cheaper() bool {
 // close is the outcome when the time is up, or all is decided.
 func (t *trial) close() report.Benchmark {
 	b := report.Benchmark{
-		Package: t.pkg.path, Name: t.name, Verdict: report.Kept, Pairs: t.pairs, Took: t.took, Slices: t.slices,
+		Package: t.pkg.path, Name: t.name, New: t.pkg.new, Verdict: report.Kept, Pairs: t.pairs, Took: t.took, Slices: t.slices,
 		CPU: t.cpu.metric(), Bytes: t.bytes.metric(), Allocs: t.allocs.metric(),
 	}
 	if t.failure != nil {
@@ -215,41 +296,104 @@ func (t *trial) close() report.Benchmark {
 		return b
 	}
 	if t.works {
-		b.Verdict, b.Reason = report.Undecided, "its goroutines work on for more than 5s after it has returned, and what they cost is not known: it should wait for them"
+		b.Verdict, b.Reason = report.Undecided, "its goroutines work on for more than 5s after it has returned, so their cost is unknown: it should wait for them"
+		return b
+	}
+	if t.idle() && t.short > 0 && !t.breaks() {
+		b.Verdict, b.Reason = report.Undecided, fmt.Sprintf("takes less than %v of CPU time in %s, and more calls were not possible: the machine seems to stall; run it again",
+			leastCPU, unit.Plural(t.n, "call"))
 		return b
 	}
 	if t.idle() {
+		b.CPU = report.Metric{}
+	}
+	if t.idle() && !t.breaks() {
 		b.Verdict, b.Reason = report.Unjudged, fmt.Sprintf("takes less than %v of CPU time in %s, which is too little to compare", leastCPU, unit.Plural(t.n, "call"))
 		return b
 	}
+	t.figures(&b)
+	b.Note = t.waits()
+	b.Improved = b.Verdict == report.Kept && t.pairs > 0 && t.cheaper()
+	return b
+}
+
+// figures judges each cost by itself. The benchmark is broken if any is, whatever is known of the others.
+func (t *trial) figures(b *report.Benchmark) {
 	names := [...]string{"CPU time", "bytes", "allocations"}
+	metrics := [...]*report.Metric{&b.CPU, &b.Bytes, &b.Allocs}
+	reasons := map[report.Verdict][]string{}
 	for k, c := range t.costs() {
 		for i, g := range t.budgets {
-			v := c.verdict(i, g.Limit, true)
-			switch {
-			case v == evidence.Fail && b.Verdict != report.Broken:
-				b.Verdict, b.Reason = report.Broken, fmt.Sprintf("%s above %.4g%%", names[k], 100*g.Limit)
-			case v == evidence.Inconclusive && b.Verdict == report.Kept:
-				b.Verdict, b.Reason = report.Undecided, t.open(names[k], c)
-			case v == evidence.Pass && b.Verdict == report.Kept && c.judged[i] != nil && c.verdict(i, g.Limit, false) != v:
-				b.Reason = fmt.Sprintf("%s below %.4g%%", names[k], 150*g.Limit)
+			if c.judged[i] == nil || metrics[k].Verdict == report.Broken || c == &t.cpu && t.idle() {
+				continue
+			}
+			v, reason := report.Kept, ""
+			switch c.verdict(i, g.Limit, true) {
+			case evidence.Fail:
+				v, reason = report.Broken, fmt.Sprintf("%s above %.4g%%", names[k], 100*g.Limit)
+			case evidence.Inconclusive:
+				v, reason = report.Undecided, t.open(names[k], c)
+			default:
+				if c.verdict(i, g.Limit, false) != evidence.Pass {
+					reason = fmt.Sprintf("%s below %.4g%%", names[k], 150*g.Limit)
+				}
+			}
+			if metrics[k].Verdict != report.Undecided || v == report.Broken {
+				metrics[k].Verdict = v
+			}
+			if reason != "" {
+				reasons[v] = append(reasons[v], reason)
 			}
 		}
 	}
-	b.Improved = b.Verdict == report.Kept && t.pairs > 0 && t.cheaper()
-	return b
+	for _, v := range [...]report.Verdict{report.Broken, report.Undecided, report.Kept} {
+		if b.Reason = strings.Join(reasons[v], ", "); b.Reason != "" {
+			b.Verdict = v
+			break
+		}
+	}
+	if open := reasons[report.Undecided]; b.Verdict == report.Broken && len(open) > 0 {
+		b.Reason += "; undecided: " + open[0]
+	}
+}
+
+// Wall time that grows by at least a fifth, and by more than twice what CPU time may have grown, is told.
+const wallGrowth, wallRatio = 0.2, 2
+
+// waits says that calls take longer by much more than they compute, "" if they surely do not. It is no
+// verdict: a machine with other work changes wall time.
+func (t *trial) waits() string {
+	wall := evidence.NewPaired(wallGrowth, falseFailures)
+	var each [2]float64
+	var all [2][]float64
+	for i, s := range t.slices { // a pair is a slice of the base and one of the head
+		side := i % 2
+		each[side] = max(s.Wall.Seconds(), 1e-9) / float64(s.N)
+		all[side] = append(all[side], each[side])
+		if side == head {
+			wall.Add(each[base], each[head])
+		}
+	}
+	_, cpu := t.cpu.all.Bounds(evidence.PairedAlpha)
+	low, _ := wall.Bounds(evidence.PairedAlpha)
+	if low <= wallGrowth || low <= wallRatio*cpu {
+		return ""
+	}
+	before := median(all[base])
+	return fmt.Sprintf("a call takes %s of wall time, %s before, surely %.0f%% more, and CPU time grows by at most %.0f%%: it waits longer, as for a lock, a channel or a file",
+		report.Seconds(before*(1+wall.Value())), report.Seconds(before), 100*low, 100*max(cpu, 0))
 }
 
 // open says why a benchmark is undecided.
 func (t *trial) open(name string, c *cost) string {
 	switch {
 	case t.pairs == 0:
-		return fmt.Sprintf("no pair in the time; one takes some %s, and at least %d decide", t.pairTime(), leastPairs)
+		return fmt.Sprintf("no pair in the time; a pair takes about %s, and a decision takes at least %d", t.pairTime(), leastPairs)
 	case t.pairs < leastPairs:
-		return fmt.Sprintf("only %s in the time, of some %s each; at least %d decide", unit.Plural(t.pairs, "pair"), t.pairTime(), leastPairs)
+		return fmt.Sprintf("only %s in the time, of about %s each; a decision takes at least %d", unit.Plural(t.pairs, "pair"), t.pairTime(), leastPairs)
 	}
 	if low, _ := c.all.Bounds(evidence.PairedAlpha); low > t.budgets[0].Limit {
-		return fmt.Sprintf("%s seems above the limit, and %d pairs prove too little among so many benchmarks", name, t.pairs)
+		return fmt.Sprintf("%s seems above the limit, but %d pairs prove too little with this many benchmarks", name, t.pairs)
 	}
 	return fmt.Sprintf("%s too near the limit for the noise of %d pairs", name, t.pairs)
 }
@@ -284,15 +428,25 @@ func (c *cost) metric() report.Metric {
 		}
 		return m
 	}
-	m := report.Metric{Base: median(c.each[base]), Head: median(c.each[head])}
-	growth := c.all.Value()
-	if max(m.Base, m.Head) < c.least { // of the runtime, now and then
-		growth = 0
+	m := report.Metric{Base: median(c.each[base])}
+	if max(m.Base, median(c.each[head])) < c.least { // of the runtime, now and then
+		growth := 0.0
 		return report.Metric{Growth: &growth, Exact: true}
 	}
-	m.Growth = &growth
-	if low, high := c.all.Bounds(evidence.PairedAlpha); low > -1 && !math.IsInf(high, 1) {
-		m.Low, m.High = &low, &high
+	low, high := c.all.Bounds(evidence.PairedAlpha)
+	growth := min(max(c.all.Value(), low), high)
+	// The growth is that of pairs, with the least added. Medians of each side may differ by another
+	// amount, or the other way: the head is what the growth makes of the base.
+	m.Head = max(0, m.Base+growth*(m.Base+c.least))
+	of := func(growth float64) *float64 {
+		if m.Base > 0 {
+			growth = max(-1, growth*(m.Base+c.least)/m.Base)
+		}
+		return &growth
+	}
+	m.Growth = of(growth)
+	if low > -1 && !math.IsInf(high, 1) {
+		m.Low, m.High = of(low), of(high)
 	}
 	return m
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/compare/binary"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -34,7 +33,7 @@ func (m *comparison) wanted(now, before []binary.Package) (_, _ []binary.Package
 	now, before = slices.DeleteFunc(now, unwanted), slices.DeleteFunc(before, unwanted)
 	if len(now)+len(before) == 0 && len(others) > 0 {
 		return nil, nil, fmt.Errorf("-bench: expected a benchmark that matches %q, found none in %s: %s",
-			m.Bench, unit.Plural(int64(len(paths)), "package"), meant(m.Bench, slices.Sorted(maps.Keys(others))))
+			m.Bench, unit.Plural(int64(len(paths)), "package"), listed(slices.Sorted(maps.Keys(others))))
 	}
 	return now, before, nil
 }
@@ -70,17 +69,8 @@ func firstLevel(bench string) string {
 	return b.String()
 }
 
-// meant names what there is instead.
-func meant(bench string, names []string) string {
-	var spellings []string // twice each name, of which people often leave out the beginning
-	for _, name := range names {
-		name = strings.ToLower(name)
-		spellings = append(spellings, name, strings.TrimPrefix(name, "benchmark"))
-	}
-	word := strings.ToLower(strings.Trim(firstLevel(bench), "^$"))
-	if near := spelling.Nearest(word, max(len(word)/3, 1), spellings); near != "" {
-		return "did you mean " + names[slices.Index(spellings, near)/2] + "?"
-	}
+// listed names what there is instead.
+func listed(names []string) string {
 	if len(names) == 1 {
 		return "there is " + names[0]
 	}

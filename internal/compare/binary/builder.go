@@ -29,7 +29,7 @@ type Builder struct {
 
 	at      Place
 	goroot  string // a link to the toolchain
-	overlay string
+	overlay overlay
 	env     string   // all that go env says and that may change a binary
 	environ []string // beside that of the process
 }
@@ -50,6 +50,7 @@ type Package struct {
 	Path  string // of its import
 	Dir   string
 	Files []string // its test files, as absolute paths
+	Tests string   // another folder whose test files it is built with, instead of its own
 	Err   error    // why it cannot be built, as far as go list knows
 }
 
@@ -100,8 +101,7 @@ func New(ctx context.Context, at Place) (*Builder, error) {
 	if err := os.Symlink(env["GOROOT"], b.goroot); err != nil {
 		return nil, err
 	}
-	b.overlay, err = overlay(b.goroot, at.Out)
-	if err != nil {
+	if b.overlay, err = withClock(b.goroot, at.Out); err != nil {
 		return nil, err
 	}
 	if text, err = b.run(ctx, nil, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
@@ -200,8 +200,8 @@ var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 // so that the two sides do not differ by the folders that they stand in.
 func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, error) {
 	kept := ""
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.at.Tree, p.Path, b.env, clock}, "\x00"))))[:32]
-	if trim && b.at.Cache != "" && b.at.Tree != "" { // others have paths of a folder that will be gone
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{b.at.Tree, p.Path, p.Tests, b.env, clock}, "\x00"))))[:32]
+	if trim && p.Tests == "" && b.at.Cache != "" && b.at.Tree != "" { // others have paths of a folder that will be gone
 		kept = filepath.Join(b.at.Cache, key+".test")
 		now := time.Now()
 		if err := os.Chtimes(kept, now, now); err == nil {
@@ -209,7 +209,17 @@ func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, err
 		}
 	}
 	path := filepath.Join(b.at.Out, key+".test")
-	args := []string{"test", "-c", "-vet=off", "-buildvcs=false", "-overlay", b.overlay, "-o", path}
+	files, err := b.overlay, error(nil)
+	if p.Tests != "" {
+		if files, err = files.withTests(p.Dir, p.Tests); err != nil {
+			return "", err
+		}
+	}
+	list := filepath.Join(b.at.Out, key+".json")
+	if err := files.write(list); err != nil {
+		return "", err
+	}
+	args := []string{"test", "-c", "-vet=off", "-buildvcs=false", "-overlay", list, "-o", path}
 	if trim {
 		args = append(args, "-trimpath")
 	}
@@ -284,7 +294,24 @@ func (b *Builder) run(ctx context.Context, env []string, args ...string) ([]byte
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(said.String()))
+		text := problems(said.String())
+		if args[0] == "test" && text != "" {
+			return nil, errors.New(text)
+		}
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, text)
 	}
 	return out.Bytes(), nil
 }
+
+// problems is what go has said, without the modules that it has fetched and the packages it is about.
+func problems(said string) string {
+	var b strings.Builder
+	for line := range strings.Lines(said) {
+		if !noProblem.MatchString(line) {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+var noProblem = regexp.MustCompile(`^(go: (downloading|finding|extracting) |# )`)

@@ -57,3 +57,14 @@ func TestUsesOthers(t *testing.T) {
 		}
 	}
 }
+
+// A compile error begins with the error, not with what go has fetched for it.
+func TestProblems(t *testing.T) {
+	const said = "go: downloading github.com/a/b v1.2.3\ngo: finding module for package c\n# example.com/shop [example.com/shop.test]\n./shop_test.go:5:35: undefined: missing\ngo: downloading d v0.1.0\n"
+	if got, want := problems(said), "./shop_test.go:5:35: undefined: missing"; got != want {
+		t.Errorf("expected %q, found %q", want, got)
+	}
+	if got := problems("go: no such tool\n"); got != "go: no such tool" {
+		t.Errorf("found %q", got)
+	}
+}

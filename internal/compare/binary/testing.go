@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // RecordEnv is the variable with the file that a test binary appends its records to.
@@ -34,6 +35,8 @@ import (
 type profguardClock struct {
 	on            bool
 	since, used   int64
+	stopped       int64 // used when StopTimer was called last
+	goroutines    int   // that there were then
 	returned      bool // the benchmark has, and did not panic
 	allocs, bytes int64 // of goroutines that worked on
 	works         bool  // they still do
@@ -56,8 +59,9 @@ func (c *profguardClock) start() {
 }
 
 func (c *profguardClock) stop() {
+	c.stopped, c.goroutines = profguardCPU(), runtime.NumGoroutine()
 	if c.on {
-		c.on, c.used = false, c.used+profguardCPU()-c.since
+		c.on, c.used = false, c.used+c.stopped-c.since
 	}
 }
 
@@ -69,7 +73,8 @@ func (c *profguardClock) reset() {
 
 // profguardSettle counts what goroutines that the benchmark has left behind still compute, and the
 // garbage collector, until all wait. With one processor, Gosched returns when the others had their
-// turn, however busy the machine is.
+// turn, however busy the machine is. What they compute since the timer was stopped counts, too: on a
+// busy machine that is all they have to do, while this goroutine waits for a processor.
 func (b *B) profguardSettle() {
 	c := &b.profguard
 	c.works, c.allocs, c.bytes = false, 0, 0
@@ -81,9 +86,15 @@ func (b *B) profguardSettle() {
 	const patience, work = 5 * time.Second, int64(time.Second) // both, as a busy machine may take long for little
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	own := 0 // goroutines of the benchmark and of its parents
+	for p := &b.common; p != nil; p = p.parent {
+		own++
+	}
 	begin, first, used := time.Now(), profguardCPU(), c.used
-	for waits := 0; waits < enough && !c.works; waits++ {
-		cpu := profguardCPU()
+	if c.goroutines > own { // without others, it is what stopping takes that was used meanwhile
+		first = c.stopped
+	}
+	for waits, cpu := 0, first; waits < enough && !c.works; waits, cpu = waits+1, profguardCPU() {
 		for i := 0; i < 10 && runtime.NumGoroutine() < queue; i++ { // behind more it might wait for minutes
 			runtime.Gosched()
 		}
@@ -148,29 +159,53 @@ var hooks = map[string]struct{ first, last string }{
 	"runN":       {first: "b.profguard.returned = false; b.profguardRecord(\"starts\"); defer b.profguardRan()", last: "b.profguard.returned = true; b.profguardSettle()"},
 }
 
-// overlay writes package testing of the Go installation goroot with a clock of CPU time into a
-// folder, and returns the file for go build's -overlay. The installation stays as it is.
-func overlay(goroot, dir string) (string, error) {
+// An overlay has files that go build reads in the place of others, by their paths; "" for none.
+type overlay map[string]string
+
+// withClock writes package testing of the Go installation goroot with a clock of CPU time into a
+// folder. The installation stays as it is.
+func withClock(goroot, dir string) (overlay, error) {
 	original := filepath.Join(goroot, "src", "testing", "benchmark.go")
 	text, err := os.ReadFile(original)
 	if err != nil {
-		return "", fmt.Errorf("reading package testing: %w", err)
+		return nil, fmt.Errorf("reading package testing: %w", err)
 	}
 	if text, err = addClock(text); err != nil {
-		return "", fmt.Errorf("%s: %w; with GOTOOLCHAIN=go1.27.4 compare uses a release that it knows", original, err)
+		return nil, fmt.Errorf("%s: %w; with GOTOOLCHAIN=go1.27.4 compare uses a release that it knows", original, err)
 	}
-	patched, added, list := filepath.Join(dir, "benchmark.go"), filepath.Join(dir, "profguard.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {
-		original: patched,
-		filepath.Join(goroot, "src", "testing", "profguard.go"): added,
-	}})
+	patched, added := filepath.Join(dir, "benchmark.go"), filepath.Join(dir, "profguard.go")
+	o := overlay{original: patched, filepath.Join(goroot, "src", "testing", "profguard.go"): added}
+	return o, errors.Join(os.WriteFile(patched, text, 0o600), os.WriteFile(added, []byte(clock), 0o600))
+}
+
+// withTests adds the test files of one folder to another, in the place of those that it has.
+func (o overlay) withTests(dir, from string) (overlay, error) {
+	o = maps.Clone(o)
+	for _, at := range []string{dir, from} {
+		entries, err := os.ReadDir(at)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), "_test.go") {
+				continue
+			}
+			o[filepath.Join(dir, e.Name())] = ""
+			if at == from {
+				o[filepath.Join(dir, e.Name())] = filepath.Join(from, e.Name())
+			}
+		}
+	}
+	return o, nil
+}
+
+// write writes the file for go build's -overlay.
+func (o overlay) write(path string) error {
+	text, err := json.Marshal(map[string]overlay{"Replace": o})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return list, errors.Join(
-		os.WriteFile(patched, text, 0o600),
-		os.WriteFile(added, []byte(clock), 0o600),
-		os.WriteFile(list, replace, 0o600))
+	return os.WriteFile(path, text, 0o600)
 }
 
 // addClock adds the clock to type B in the text of testing/benchmark.go, and the hooks to its

@@ -32,7 +32,7 @@ func (r Revision) Short() string { return r.Hash[:min(len(r.Hash), 10)] }
 // Open returns the repository around a folder.
 func Open(ctx context.Context, dir string) (*Repo, error) {
 	if _, err := exec.LookPath("git"); err != nil {
-		return nil, errors.New("expected git in PATH, found none: the base is read out of the repository by it")
+		return nil, errors.New("expected git in PATH, found none: compare reads the base with it")
 	}
 	root, err := git(ctx, dir, nil, "rev-parse", "--show-toplevel")
 	if err != nil {

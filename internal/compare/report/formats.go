@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"maps"
@@ -56,6 +55,9 @@ func (r *Report) github(w io.Writer) error {
 		}
 		b.WriteString(a.String())
 	}
+	if r.Status() == SomeUndecided && r.count()[Undecided] == 0 { // nobody is to take it for a success
+		b.WriteString(forms.Annotation{Level: "warning", Title: "profguard compare", Text: "nothing is decided: " + r.Summary()}.String())
+	}
 	fmt.Fprintf(&b, "%s\n", r.Summary())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -86,61 +88,24 @@ func (r *Report) benchstat(w io.Writer) error {
 	return err
 }
 
-// The elements of JUnit's reports that CI systems read.
-type (
-	suite struct {
-		XMLName  xml.Name `xml:"testsuite"`
-		Name     string   `xml:"name,attr"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Skipped  int      `xml:"skipped,attr"`
-		Time     string   `xml:"time,attr"`
-		Cases    []testcase
-	}
-	testcase struct {
-		XMLName xml.Name `xml:"testcase"`
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Time    string   `xml:"time,attr"`
-		Failure *said    `xml:"failure,omitempty"`
-		Skipped *said    `xml:"skipped,omitempty"`
-		Out     string   `xml:"system-out,omitempty"`
-	}
-	said struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
 // junit writes a test case for each benchmark. What is undecided or not compared counts as skipped.
 func (r *Report) junit(w io.Writer) error {
-	s := suite{Name: "profguard compare " + r.Base.String(), Time: fmt.Sprintf("%.3f", r.Took.Seconds())}
-	add := func(c testcase, v Verdict, message, text string) {
-		s.Tests++
-		switch v {
-		case Broken:
-			s.Failures++
-			c.Failure = &said{message, text}
-		case Undecided, Unjudged:
-			s.Skipped++
-			c.Skipped = &said{Message: message}
-		}
+	s := forms.Suite{Name: "profguard compare " + r.Base.String(), Took: r.Took}
+	add := func(v Verdict, c forms.Case) {
+		c.Failed, c.Skipped = v == Broken, v == Undecided || v == Unjudged
 		s.Cases = append(s.Cases, c)
 	}
 	for _, p := range r.Packages {
-		add(testcase{Class: p.Path, Name: "benchmarks", Time: "0"}, p.Verdict, p.Reason, p.Output)
+		add(p.Verdict, forms.Case{Class: p.Path, Name: "benchmarks", Message: p.Reason, Text: p.Output})
 	}
 	for i := range r.Benchmarks {
 		c := &r.Benchmarks[i]
-		add(testcase{Class: c.Package, Name: c.Name, Time: fmt.Sprintf("%.3f", c.Took.Seconds()), Out: c.sentence()},
-			c.Verdict, c.sentence(), strings.Join(c.details(), "\n"))
+		add(c.Verdict, forms.Case{
+			Class: c.Package, Name: c.Name, Took: c.Took,
+			Message: c.sentence(), Text: strings.Join(c.details(), "\n"), Out: strings.TrimSpace(c.sentence() + "\n" + c.Note),
+		})
 	}
-	text, err := xml.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	return err
+	return s.Write(w)
 }
 
 // sentence is the outcome of one benchmark in a line.
@@ -164,6 +129,9 @@ func (b *Benchmark) sentence() string {
 // details are the lines below a benchmark: which functions it was, or what it printed.
 func (b *Benchmark) details() []string {
 	var lines []string
+	if b.Note != "" {
+		lines = append(lines, b.Note)
+	}
 	if b.Output != "" {
 		lines = append(lines, tailOf(b.Output)...)
 	}
@@ -175,7 +143,7 @@ func (b *Benchmark) details() []string {
 			lines = append(lines, b.Why.Note)
 		}
 		if b.Why.Command != "" {
-			lines = append(lines, b.Why.Command)
+			lines = append(lines, strings.Split(b.Why.Command, "\n")...)
 		}
 	}
 	return lines

@@ -63,11 +63,13 @@ type Package struct {
 // A Benchmark is one that is on both sides, or not compared for a reason.
 type Benchmark struct {
 	Package  string  `json:"package"`
-	Name     string  `json:"name"` // with sub-benchmarks
+	Name     string  `json:"name"`          // with sub-benchmarks
+	New      bool    `json:"new,omitempty"` // the base has its code, and ran the head's test files
 	Verdict  Verdict `json:"verdict"`
 	Improved bool    `json:"improved,omitempty"` // surely cheaper
 	Reason   string  `json:"reason,omitempty"`
 	Output   string  `json:"output,omitempty"` // of one that failed
+	Note     string  `json:"note,omitempty"`   // what is no verdict
 
 	Pairs  int           `json:"pairs,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
@@ -81,16 +83,19 @@ type Benchmark struct {
 	short string // the package in a title, "" for the last element of its path
 }
 
-// A Metric is a cost of one call on both sides.
+// A Metric is a cost of one call on both sides. Base is the median of the base's slices, and Head what
+// the growth makes of it.
 type Metric struct {
 	Base float64 `json:"base"`
 	Head float64 `json:"head"`
-	// Growth is 0.05 for 5% more, with its bounds, each of which is wrong one time in a hundred.
-	// Without enough pairs there are none.
+	// Growth is 0.05 for 5% more, with its bounds, each of which is wrong one time in a hundred, at
+	// all looks together. Without enough pairs there are none.
 	Growth *float64 `json:"growth,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Exact  bool     `json:"exact,omitempty"` // the same in each slice
+	// Verdict is that on this cost alone, "" without a budget for it.
+	Verdict Verdict `json:"verdict,omitempty"`
 }
 
 // A Slice is what one run of a benchmark measured.
@@ -105,9 +110,24 @@ type Slice struct {
 type Why struct {
 	Rows    []Row  `json:"rows,omitempty"`
 	Note    string `json:"note,omitempty"`
-	Command string `json:"command,omitempty"`
-	File    string `json:"file,omitempty"` // of the line to look at, below the root of the repository
+	Command string `json:"command,omitempty"` // a line for each profile
+	File    string `json:"file,omitempty"`    // of the line to look at, below the root of the repository
 	Line    int    `json:"line,omitempty"`
+}
+
+// Add adds another profile of the benchmark.
+func (w *Why) Add(more *Why) {
+	join := func(a, b, by string) string {
+		if a == "" || b == "" {
+			return a + b
+		}
+		return a + by + b
+	}
+	w.Rows = append(w.Rows, more.Rows...)
+	w.Note, w.Command = join(w.Note, more.Note, "; "), join(w.Command, more.Command, "\n")
+	if w.File == "" {
+		w.File, w.Line = more.File, more.Line
+	}
 }
 
 // A Row is one function of a profile.
@@ -151,22 +171,32 @@ func (r *Report) count() map[Verdict]int {
 // Summary is the outcome in one line.
 func (r *Report) Summary() string {
 	count := r.count()
-	var parts []string
-	for _, v := range []Verdict{Broken, Undecided, Kept, Unjudged} {
-		if n := count[v]; n > 0 || v == Kept {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
-		}
-	}
-	improved := 0
+	improved, same := 0, 0
 	for _, b := range r.Benchmarks {
 		if b.Improved {
 			improved++
 		}
 	}
-	if improved > 0 {
-		parts = append(parts, fmt.Sprintf("%d cheaper", improved))
+	for _, p := range r.Packages {
+		if p.Verdict == Kept {
+			same++
+		}
 	}
-	text := strings.Join(parts, ", ")
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(count[Broken], string(Broken))
+	add(count[Undecided], string(Undecided))
+	add(count[Kept]-improved-same, string(Kept))
+	add(improved, "cheaper")
+	if same > 0 {
+		parts = append(parts, unit.Plural(same, "package")+" the same")
+	}
+	add(count[Unjudged], string(Unjudged))
+	text := cmp.Or(strings.Join(parts, ", "), "no benchmark")
 	switch {
 	case r.Stopped:
 		text += "; interrupted after " + r.Took.Round(time.Second).String()
@@ -254,10 +284,22 @@ func percent(v float64) string {
 
 // amount is a cost of one call.
 func amount(v float64, d unit.Dimension) string {
-	if d == unit.Count && v == math.Trunc(v) {
+	switch {
+	case d == unit.Count && v == math.Trunc(v):
 		return fmt.Sprintf("%.0f", v)
+	case d == unit.Time:
+		return Seconds(v)
 	}
 	return unit.Format(v, d)
+}
+
+// Seconds is a time in three digits. No number of pairs or samples carries more.
+func Seconds(v float64) string {
+	if v > 0 {
+		digit := math.Pow(10, math.Floor(math.Log10(v))-2)
+		v = math.Round(v/digit) * digit
+	}
+	return unit.Format(v, unit.Time)
 }
 
 // arrow is a metric on both sides: "12 -> 14", or "12" if it stayed.
@@ -274,6 +316,9 @@ func (b *Benchmark) conclusion() string {
 	text := string(b.Verdict)
 	if b.Improved && b.Verdict == Kept {
 		text = "cheaper"
+	}
+	if b.New {
+		text += " (new)"
 	}
 	if b.Reason != "" {
 		text += ": " + b.Reason

@@ -32,10 +32,11 @@ func sample() *Report {
 				Package: "example.com/shop/parser", Name: "BenchmarkLex", Verdict: Kept, Improved: true, Pairs: 20, Took: 7 * time.Second,
 				CPU:    Metric{Base: 2e-6, Head: 1.8e-6, Growth: number(-0.1), Low: number(-0.13), High: number(-0.07)},
 				Bytes:  Metric{Base: 0, Head: 64, Exact: true},
-				Allocs: Metric{Base: 0.4, Head: 0.45, Growth: number(0.06)},
+				Allocs: Metric{Base: 0.4, Head: 0.424, Growth: number(0.06)},
 			},
-			{Package: "example.com/shop/store", Name: "BenchmarkGet", Verdict: Kept, Pairs: 40, Took: 15 * time.Second,
-				CPU: Metric{Base: 5e-6, Head: 5e-6, Growth: number(0.001), Low: number(-0.03), High: number(0.03)}},
+			{Package: "example.com/shop/store", Name: "BenchmarkGet", New: true, Verdict: Kept, Pairs: 40, Took: 15 * time.Second,
+				Note: "a call takes 12µs of wall time, 6µs before, surely 90% more, and CPU time grows by at most 3%: it waits longer, as for a lock, a channel or a file",
+				CPU:  Metric{Base: 5e-6, Head: 5e-6, Growth: number(0.001), Low: number(-0.03), High: number(0.03)}},
 			{Package: "example.com/shop/store", Name: "BenchmarkPut", Verdict: Undecided, Reason: "only 3 pairs in the time, of some 31s each; at least 8 decide", Pairs: 3, Took: 93 * time.Second,
 				CPU: Metric{Base: 15, Head: 15.2, Growth: number(0.013)}},
 			{Package: "example.com/shop/store", Name: "BenchmarkNew", Verdict: Unjudged, Reason: "is new: the base does not have it"},
@@ -43,7 +44,7 @@ func sample() *Report {
 		},
 		Packages: []Package{
 			{Path: "example.com/shop/old", Verdict: Unjudged, Reason: "does not compile at the base", Output: "old_test.go:5:35: undefined: missing"},
-			{Path: "example.com/shop/work", Verdict: Kept, Reason: "the test binary is the same on both sides"},
+			{Path: "example.com/shop/work", Verdict: Kept, Reason: "the same code on both sides"},
 		},
 		Notes: []string{"the base is built by go1.25 and the head by go1.26"},
 	}
@@ -86,6 +87,21 @@ func TestStatus(t *testing.T) {
 	} {
 		if got := c.r.Status(); got != c.want {
 			t.Errorf("%s: expected %d, found %d", c.name, c.want, got)
+		}
+	}
+}
+
+// TestGitHubUndecided: where nothing was decided, a step ends without an error, so that a warning says so.
+func TestGitHubUndecided(t *testing.T) {
+	for want, list := range map[int][]*Report{
+		1: {{}, {Benchmarks: []Benchmark{{Verdict: Unjudged}}}, {Benchmarks: []Benchmark{{Verdict: Undecided}}}, {Benchmarks: []Benchmark{{Verdict: Kept}}, Stopped: true}},
+		0: {{Benchmarks: []Benchmark{{Verdict: Kept}, {Verdict: Unjudged}}}, {Packages: []Package{{Verdict: Kept}}}},
+	} {
+		for _, r := range list {
+			var b strings.Builder
+			if err := r.Write(&b, "github"); err != nil || strings.Count(b.String(), "::warning ") != want {
+				t.Errorf("expected %d warnings, found %v\n%s", want, err, b.String())
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (r *Report) rows() [][]string {
 // brief is a metric in a narrow column: "12", "12 -> 13", or "12 ±" where slices differ.
 func (m Metric) brief(d unit.Dimension) string {
 	switch {
-	case m.Exact || m.Growth == nil:
+	case m.Exact || m.Growth == nil, m.Base == 0 && m.Head > 0:
 		return m.arrow(d)
 	case m.Low != nil && *m.Low > 0, m.High != nil && *m.High < 0:
 		return m.arrow(d) + " " + percent(*m.Growth)

@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/compare/growth"
+	"github.com/profguard/profguard/internal/compare/repo"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// edited has a file of the head whose second function is changed: line 7 is new, and line 8 was 7.
+func edited(t *testing.T) *edits {
+	t.Helper()
+	dir := t.TempDir()
+	text := "package x\n\nfunc a() {\n}\n\nfunc b() {\n\tnew()\n\told()\n}\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &edits{root: dir, files: map[string][]repo.Edit{"x.go": {{At0: 6, N0: 0, At: 7, N: 1}}, "y.go": {{At0: 5, N0: 1, At: 5, N: 1}}}, funcs: map[string][]span{}}
+}
+
+func TestTouched(t *testing.T) {
+	e := edited(t)
+	for line, want := range map[int]growth.Change{3: {}, 6: {Function: true}, 7: {Line: true, Function: true}, 8: {Function: true}} {
+		if got := e.touched("x.go", line); got != want {
+			t.Errorf("line %d: expected %+v, found %+v", line, want, got)
+		}
+	}
+	if got := e.touched("other.go", 3); got != (growth.Change{}) {
+		t.Errorf("found %+v", got)
+	}
+}
+
+// Allocations are told by line, as lines are at the head. Those that did not change are kept apart from
+// those that did, and lines that only moved differ in nothing.
+func TestAllocations(t *testing.T) {
+	table := func(text string) *decode.Table {
+		p, err := new(decode.Decoder).Profile(folded.Must("allocs rate=1\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	m := &comparison{roots: []root{{"m/", ""}}, edits: edited(t)}
+	sides := [2]*profiled{
+		{calls: 10, table: table("m.b@m/x.go:7;runtime.mallocgc@malloc.go:1 10 320\nm.c@m/y.go:5 10 160\nruntime.gc@mgc.go:9 1 16\n")},
+		{calls: 10, table: table("m.b@m/x.go:8;runtime.mallocgc@malloc.go:1 10 320\nm.b@m/x.go:7 20 640\nm.a@m/x.go:3 10 80\nm.c@m/y.go:5 10 480\n")},
+	}
+	why := m.allocations(&trial{pkg: &pkg{}}, sides, func(file string, line int) string {
+		return fmt.Sprintf("moved to heap: %s%d", file, line)
+	})
+	var got []string
+	for _, r := range why.Rows {
+		got = append(got, r.Text)
+	}
+	want := []string{
+		"+2 allocations, +64B a call: m.b, x.go:7",
+		"+0 allocations, +32B a call: m.c, y.go:5",
+		"+1 allocations, +8B a call: m.a, x.go:3, a line that did not change: now the compiler says moved to heap: x.go3",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || why.File != "x.go" || why.Line != 7 {
+		t.Errorf("%s:%d, %s", why.File, why.Line, diff)
+	}
+}

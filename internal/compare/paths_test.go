@@ -1,0 +1,42 @@
+package compare
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/profguard/profguard/internal/compare/repo"
+)
+
+// A file has one form, whoever names it; others stay.
+func TestTidy(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	for _, name := range []string{"tools/parse/parse_test.go", "tools/main.go"} {
+		writeFile(t, filepath.Join(dir, name), []byte("package x\n"))
+	}
+	r, err := repo.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	m := &comparison{repo: r, temp: temp, tree: filepath.Join(temp, "base"), head: side{dir: filepath.Join(r.Root(), "tools")}, base: side{dir: filepath.Join(temp, "base", "tools")}}
+	m.roots = []root{{"example.com/shop/tools/", "tools/"}, {r.Root() + "/", ""}, {m.tree + "/", ""}}
+	writeFile(t, filepath.Join(m.tree, "tools", "parse", "gone_test.go"), []byte("package x\n"))
+	const here = "tools/parse/parse_test.go:7"
+	for in, want := range map[string]string{
+		"    parse_test.go:7: no database":                                    "    " + here + ": no database",
+		"\t" + filepath.Join(r.Root(), "tools/parse/parse_test.go:7 +0x25"):   "\t" + here + " +0x25",
+		"\texample.com/shop/tools/parse/parse_test.go:7 +0x25":                "\t" + here + " +0x25",
+		"parse/parse_test.go:7:3: undefined: x":                               here + ":3: undefined: x",
+		"./main.go:7:3: undefined: x":                                         "tools/main.go:7:3: undefined: x",
+		"gone_test.go:7: at the base":                                         "tools/parse/gone_test.go:7: at the base",
+		"\t/x/profguard-compare-1/head-bin/goroot/src/testing/benchmark.go:7": "\ttesting/benchmark.go:7",
+		"other.go:7: nowhere":                                                 "other.go:7: nowhere",
+		"/usr/lib/other.go:7":                                                 "/usr/lib/other.go:7",
+		"example.com/shop/tools/parse.Parse(...)":                             "example.com/shop/tools/parse.Parse(...)",
+	} {
+		if got := m.tidy(in, "example.com/shop/tools/parse"); got != want {
+			t.Errorf("%q: expected %q, found %q", in, want, got)
+		}
+	}
+}
