@@ -1,0 +1,183 @@
+package rollout
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/internal/release"
+)
+
+// A life is the part of a process that Prometheus has seen. Two processes at one address are two lives: the counters
+// begin anew, or the build is another one.
+type life struct {
+	process     string // its labels: see identity
+	build       release.Build
+	first, last time.Time // steps in which it was seen
+	samples     float64   // at the last
+	steps       int
+}
+
+// differing are the labels that metrics of one process differ in, and identity the others, by which it is known: its job and
+// instance, and whatever else a Prometheus adds, as a cluster.
+var differing = map[string]bool{"__name__": true, "function": true, "unit": true, "version": true, "revision": true, "goversion": true}
+
+func identity(labels map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if !differing[name] {
+			b.WriteString(name + "\x00" + labels[name] + "\x00")
+		}
+	}
+	return b.String()
+}
+
+func buildOf(labels map[string]string) release.Build {
+	return release.Build{Version: labels["version"], Revision: labels["revision"]}
+}
+
+// livesOf finds the lives in what processes have counted and in the builds of processes, both in the same steps. A
+// step in which a process has two builds is left out: it was replaced while nobody scraped it, and nobody can tell whose
+// counters these are.
+func livesOf(counted, builds []series) (list []life) {
+	type moment struct {
+		process string
+		at      time.Time
+	}
+	by := map[moment]release.Build{}
+	twice := map[moment]bool{}
+	for i := range builds {
+		s := &builds[i]
+		is := buildOf(s.labels)
+		for _, p := range s.points {
+			m := moment{identity(s.labels), p.at}
+			if was, known := by[m]; known && was != is {
+				twice[m] = true
+			}
+			by[m] = is
+		}
+	}
+	for i := range counted {
+		s := &counted[i]
+		now := life{process: identity(s.labels)}
+		for _, p := range s.points {
+			m := moment{now.process, p.at}
+			build, known := by[m]
+			if !known || twice[m] {
+				continue
+			}
+			if now.steps > 0 && (p.value < now.samples || build != now.build) {
+				list = append(list, now)
+				now = life{process: now.process}
+			}
+			if now.steps == 0 {
+				now.build, now.first = build, p.at
+			}
+			now.last, now.samples, now.steps = p.at, p.value, now.steps+1
+		}
+		if now.steps > 0 {
+			list = append(list, now)
+		}
+	}
+	return list
+}
+
+// A seen is what was seen of a build.
+type seen struct {
+	build       release.Build
+	first, last time.Time
+	steps       int // of all its processes
+}
+
+// buildsOf are the builds, that which was first seen last at the end.
+func buildsOf(lives []life) []seen {
+	by := map[release.Build]*seen{}
+	for _, l := range lives {
+		s := by[l.build]
+		if s == nil {
+			s = &seen{l.build, l.first, l.last, 0}
+			by[l.build] = s
+		}
+		if l.first.Before(s.first) {
+			s.first = l.first
+		}
+		if l.last.After(s.last) {
+			s.last = l.last
+		}
+		s.steps += l.steps
+	}
+	var list []seen
+	for _, s := range by {
+		list = append(list, *s)
+	}
+	sortSeen(list)
+	return list
+}
+
+func sortSeen(list []seen) {
+	slices.SortFunc(list, func(a, b seen) int {
+		return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.steps, b.steps), cmp.Compare(a.build.String(), b.build.String()))
+	})
+}
+
+// apart is how much later the newest build was first seen than all others. A Prometheus that has just begun sees what
+// was there before, process by process, in the time of a scrape.
+const apart = time.Minute
+
+// is reports whether a name, as people give it, is that of a build: its version, or at least seven digits of its revision.
+func is(b release.Build, name string) bool {
+	return b.Version == name || b.Revision == name || len(name) >= 7 && strings.HasPrefix(b.Revision, name)
+}
+
+// choose finds the two builds to compare: those of the names, or the newest, and of the others the one that ran for most
+// of the time. why says why there are none.
+func choose(list []seen, base, build string) (was, now release.Build, why string) {
+	named := func(name string) (b release.Build, why string) {
+		for _, s := range list {
+			switch {
+			case !is(s.build, name):
+			case b != release.Build{}:
+				return b, "both " + b.String() + " and " + s.build.String() + " are " + name + ": name one by its revision"
+			default:
+				b = s.build
+			}
+		}
+		if b == (release.Build{}) {
+			return b, "no process of the build " + name + " was seen"
+		}
+		return b, ""
+	}
+	switch n := len(list); {
+	case build != "":
+		if now, why = named(build); why != "" {
+			return was, now, why
+		}
+	case n == 0:
+		return was, now, "no process of the job that counts functions was seen: check the job's name, and set FunctionSeries in guard.Config"
+	case n > 1 && list[n-1].first.Sub(list[n-2].first) < apart:
+		return was, now, "the newest build is unknown, as several were first seen within a minute: name it with -build"
+	default:
+		now = list[n-1].build
+		if slices.ContainsFunc(list, func(s seen) bool { return s.last.After(list[n-1].last) }) {
+			return was, now, "the newest build, " + now.String() + ", is gone"
+		}
+	}
+	if base != "" {
+		if was, why = named(base); why == "" && was == now {
+			why = "both builds are " + now.String()
+		}
+		return was, now, why
+	}
+	most := 0
+	for _, s := range list {
+		if s.build != now && s.steps > most {
+			was, most = s.build, s.steps
+		}
+	}
+	if most == 0 {
+		why = "only " + now.String() + " was seen: there is no other build to compare it with"
+	}
+	return was, now, why
+}
