@@ -48,28 +48,23 @@ func (h *Handler) open(w http.ResponseWriter, id, file string) io.ReadSeekCloser
 }
 
 // dumpPage sends the page, if the dump exists.
-func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
+func (h *Handler) dumpPage(w http.ResponseWriter, id string) {
 	if f := h.open(w, id, id+".json"); f != nil {
 		f.Close()
-		h.page(w, r)
+		sendText(w, "text/html", h.static)
 	}
 }
 
 // dumpFile sends a file of a dump, or the flame graph of one, which is <file>.flame.json.
-func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string, release func()) {
+func (h *Handler) dumpFile(w http.ResponseWriter, id, file string) {
 	file, draw := strings.CutSuffix(file, ".flame.json")
 	f := h.open(w, id, file)
 	if f == nil {
 		return
 	}
+	defer f.Close()
 	if draw {
-		defer f.Close()
-		graph, err := h.draw(func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(f) })
-		if err != nil {
-			refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
-			return
-		}
-		sendJSON(w, r, graph, release)
+		h.sendFlame(w, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(f) })
 		return
 	}
 	kind := "application/octet-stream"
@@ -78,10 +73,7 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	}
 	// The store has checked the name: letters, digits, dots and dashes.
 	w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
-	send(w, r, kind, f, func() {
-		f.Close()
-		release()
-	})
+	send(w, kind, f)
 }
 
 // draw makes the flame graph of a profile. One is decoded at a time: it may take 64 MiB, and
@@ -94,4 +86,14 @@ func (h *Handler) draw(read func(*decode.Decoder) (*decode.Table, error)) (flame
 		return flame{Module: h.Module}, err
 	}
 	return newFlame(t, h.Module), nil
+}
+
+// sendFlame sends the flame graph of a profile.
+func (h *Handler) sendFlame(w http.ResponseWriter, read func(*decode.Decoder) (*decode.Table, error)) {
+	f, err := h.draw(read)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
+		return
+	}
+	sendJSON(w, f)
 }

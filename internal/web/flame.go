@@ -35,69 +35,19 @@ type flame struct {
 	Name   []int     `json:"name"`
 	Value  []float64 `json:"value"`
 	Self   []float64 `json:"self"`
-
-	// Before is what each frame was worth in another build, in the unit of Value and for the same
-	// work, and Change how surely and how much it differs: 1 to 3 is more, -1 to -3 less, 0 is not sure.
-	Before []float64 `json:"before,omitempty"`
-	Change []int     `json:"change,omitempty"`
-	Title  string    `json:"title,omitempty"` // which builds these are
 }
 
 // A stack is the stack of a sample, root first, by the numbers of names.
 type stack struct {
-	frames        []int
-	value, before float64
+	frames []int
+	value  float64
 }
 
 // A node is a frame of the tree.
 type node struct {
-	parent              int
-	name                int // -1: the whole profile
-	value, self, before float64
-}
-
-// A stackSet has the stacks of profiles whose functions have common numbers.
-type stackSet struct {
-	list   []*stack // of pointers, because sorting code for these is linked anyway
-	names  []string
-	number map[string]int
-	cut    bool
-}
-
-// add adds the stacks of a profile, each with what set sets of its value. name is a function's name here.
-func (s *stackSet) add(t *decode.Table, column int, name func(string) string, set func(*stack, float64)) {
-	byID := map[decode.ID]int{}
-	lines := make([]int, len(t.Lines)) // the numbers of their functions
-	for i, line := range t.Lines {
-		at, known := byID[line.Name]
-		if !known {
-			text := name(t.Symbols.Name(line.Name))
-			if at, known = s.number[text]; !known {
-				at = len(s.names)
-				s.number[text], s.names = at, append(s.names, text)
-			}
-			byID[line.Name] = at
-		}
-		lines[i] = at
-	}
-	frames := make([]int, 0, t.Frames)
-	for i, sample := range t.Samples {
-		v := float64(t.Values[i*len(t.Types)+column])
-		if v <= 0 {
-			continue
-		}
-		from := len(frames)
-		for _, at := range t.Stacks[sample.StackLo:sample.StackHi] {
-			frames = append(frames, lines[t.Locations[at].LineLo:t.Locations[at].LineHi]...)
-		}
-		slices.Reverse(frames[from:])
-		if len(frames)-from > maxDepth {
-			frames, s.cut = frames[:from+maxDepth], true
-		}
-		one := &stack{frames: frames[from:]}
-		set(one, v)
-		s.list = append(s.list, one)
-	}
+	parent      int
+	name        int // -1: the whole profile
+	value, self float64
 }
 
 // shown is the column of a profile that is drawn, or -1.
@@ -111,26 +61,49 @@ func shown(t *decode.Table) int {
 // newFlame makes the flame graph of a profile. The table may be reused afterwards. The time is
 // bounded by the number of frames that the decoder accepts (BenchmarkFlame).
 func newFlame(t *decode.Table, module string) flame {
-	f, s := flame{Module: module}, &stackSet{number: map[string]int{}}
-	if column := shown(t); column >= 0 {
-		f.Unit = t.Types[column].Unit
-		s.add(t, column, same, func(one *stack, v float64) { one.value = v; f.Total += v })
+	f := flame{Module: module}
+	column := shown(t)
+	if column < 0 {
+		return f
 	}
-	f.draw(s)
+	f.Unit = t.Types[column].Unit
+	if stacks := f.stacks(t, column); f.Total > 0 {
+		f.draw(stacks, t.Symbols)
+	}
 	return f
 }
 
-// draw makes the tree of the stacks.
-func (f *flame) draw(s *stackSet) []node {
-	f.Cut = s.cut
-	if f.Total == 0 {
-		return nil
+// stacks are those of a profile, whose values it adds up.
+func (f *flame) stacks(t *decode.Table, column int) (list []*stack) { // of pointers, because sorting code for these is linked anyway
+	frames := make([]int, 0, t.Frames)
+	for i, sample := range t.Samples {
+		v := float64(t.Values[i*len(t.Types)+column])
+		if v <= 0 {
+			continue
+		}
+		from := len(frames)
+		for _, at := range t.Stacks[sample.StackLo:sample.StackHi] {
+			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
+				frames = append(frames, int(line.Name))
+			}
+		}
+		slices.Reverse(frames[from:])
+		if len(frames)-from > maxDepth {
+			frames, f.Cut = frames[:from+maxDepth], true
+		}
+		f.Total += v
+		list = append(list, &stack{frames[from:], v})
 	}
+	return list
+}
+
+// draw makes the tree of the stacks.
+func (f *flame) draw(stacks []*stack, symbols *decode.Symbols) {
 	// Now stacks with common callers are neighbours.
-	slices.SortFunc(s.list, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
+	slices.SortFunc(stacks, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
 	nodes := []node{{parent: -1, name: -1}}
 	path := []int{0} // the nodes of the last stack
-	for _, s := range append(s.list, &stack{}) {
+	for _, s := range append(stacks, &stack{}) {
 		same := 0
 		for same < min(len(path)-1, len(s.frames)) && nodes[path[same+1]].name == s.frames[same] {
 			same++
@@ -148,7 +121,6 @@ func (f *flame) draw(s *stackSet) []node {
 		}
 		for _, at := range path {
 			nodes[at].value += s.value
-			nodes[at].before += s.before
 		}
 		nodes[path[len(path)-1]].self += s.value
 	}
@@ -158,14 +130,10 @@ func (f *flame) draw(s *stackSet) []node {
 		if !known {
 			at = len(f.Names)
 			index[n.name] = at
-			name := s.names[n.name]
+			name := symbols.Name(decode.ID(n.name))
 			f.Names = append(f.Names, name[:min(len(name), longestName)])
 		}
 		f.Parent, f.Name = append(f.Parent, n.parent), append(f.Name, at)
 		f.Value, f.Self = append(f.Value, n.value), append(f.Self, n.self)
 	}
-	return nodes
 }
-
-// same is for names that stay.
-func same(name string) string { return name }

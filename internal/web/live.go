@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -33,20 +32,18 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("the server's WriteTimeout ends the answer before %v are over, and cannot be extended here; ask for fewer seconds", d))
 		return
 	}
-	h.heavy.use(w, busyHeavy, func(release func()) {
-		h.live.use(w, "a live profile is being taken already", func(taken func()) {
-			h.takeLive(w, r, d, draw, taken, release)
-		})
+	var window profiler.Window
+	taken := false
+	h.live.use(w, "a live profile is being taken already", func() {
+		ctx, cancel := context.WithCancel(r.Context()) // the client leaves
+		defer cancel()
+		defer context.AfterFunc(h.Running, cancel)()
+		window, err = h.Capture(ctx, d)
+		taken = true
 	})
-}
-
-// takeLive takes a profile of length d, calls taken, and sends it.
-func (h *Handler) takeLive(w http.ResponseWriter, r *http.Request, d time.Duration, draw bool, taken, release func()) {
-	ctx, cancel := context.WithCancel(r.Context()) // the client leaves
-	defer cancel()
-	defer context.AfterFunc(h.Running, cancel)()
-	window, err := h.Capture(ctx, d)
-	taken()
+	if !taken {
+		return
+	}
 	within(w, r, 0)
 	if err != nil {
 		w.Header().Set("Retry-After", retryAfter)
@@ -64,12 +61,10 @@ func (h *Handler) takeLive(w http.ResponseWriter, r *http.Request, d time.Durati
 		if err = cmp.Or(err, window.Err()); err != nil { // it is shown all the same
 			f.Warning = err.Error()
 		}
-		sendJSON(w, r, f, release)
+		sendJSON(w, f)
 		return
 	}
-	name := window.Start.UTC().Format("profguard-20060102T150405Z") + ".cpu.pb.gz"
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	send(w, r, "application/octet-stream", bytes.NewReader(window.Bytes()), release)
+	sendProfile(w, window.Start.UTC().Format("profguard-20060102T150405Z")+".cpu.pb.gz", window.Bytes())
 }
 
 // seconds is how long a profile is asked for.

@@ -126,16 +126,21 @@ function sparkline(history, r) {
     el("path", {d: path}), el("circle", {cx: x(last).toFixed(1), cy: y(values[last]).toFixed(1), r: 2}));
 }
 
+// mostOf is the function of an offender, which of the value of a label is what costs most of it.
+const mostOf = o => o.within?.function ? o.within : o;
+
 function offenders(list, unit) {
   let before = "";
   return el("ol.offenders", null, list.map(o => {
-    const blame = o.blame && o.blame.function && o.blame.function !== o.function && o.blame.function !== before;
+    const most = mostOf(o), blame = o.blame && o.blame.function && o.blame.function !== most.function && o.blame.function !== before;
     before = o.blame ? o.blame.function : "";
     const chain = (word, frames) => (frames || []).slice(0, 12).map(f => el("li", null, dim(word), " ", place(f)));
     return el("li", null, el("strong", null, amount(o.share ?? o.value, unit)), o.high > o.low && dim(` (${amount(o.low, unit)} to ${amount(o.high, unit)})`), " ", place(o),
+      most !== o && el("div", null, "mostly in ", place(most)),
       blame && el("div", null, "called from ", place(o.blame)),
+      o.owner?.function && el("div", null, "nearly all of it in ", place(o.owner)),
       (o.callers || o.callees) && el("details", null, el("summary", null, "callers and callees"), el("ul.chain", null,
-        chain("from", o.callers), el("li", null, dim("is"), " ", el("strong", null, place(o))), chain("to", o.callees))));
+        chain("from", o.callers), el("li", null, dim("is"), " ", el("strong", null, place(most))), chain("to", o.callees))));
   }));
 }
 
@@ -176,7 +181,7 @@ function budget(b, then) {
     b.offender && !r.offenders?.length && el("p", null, "offender in the last event: ", place(b.offender)),
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
-    b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join("")), ". For a while only: write “until” and a day behind its name, as in “until 2027-01-31”."),
+    b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join("")), ". Only for a while: write “until” and a day after its name, as in “until 2027-01-31”."),
     (b.state === "firing" || b.state === "pending") && el("p.since", null, `${b.state} since `, time(b.since), usual(b) && "; " + usual(b)),
     el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)],
@@ -204,24 +209,22 @@ const points = f => [el("strong", null, signed(f.points)), dim(` (${signed(f.low
 // release shows what the running build costs, compared with the one before.
 function release(r) {
   if (!r) return "";
-  const cost = v => amount(v, r.unit ? "seconds" : "ratio"), drawing = el("div", null);
+  const cost = v => amount(v, r.unit ? "seconds" : "ratio");
   const heads = ["change", "function", "#before", "#now", "#points", "line"];
   const rows = (r.functions || []).map(f => [
     cell(el("span.change.c-" + (/^[a-z]+$/.test(f.change) ? f.change : "same"), null, clean(f.change))),
-    cell(f.named ? el("strong", null, code(f.function)) : code(f.function), f.was && dim(" was ", code(f.was)),
-      f.moved > 0 && f.change !== "moved" && dim(` beside ${(100 * f.moved).toFixed(1)} points that moved`), f.from?.length > 0 && dim(" from ", f.from.slice(0, 3).map(n => [code(n), " "]))),
+    cell(code(f.function), f.was && dim(" was ", code(f.was))),
     number(f.before || f.change === "less" ? cost(f.before) : "new"), number(cost(f.now)), number(points(f)),
     cell(f.file && el("span.file", {title: clean(f.file)}, clean(f.file.split("/").slice(-2).join("/")) + (f.line ? ":" + f.line : "")))]);
   return section("release", "This build and the one before",
     el("p.balance", null, clean(r.message)),
     facts([["this build", build(r.now)], ["before", build(r.before)],
       ["CPU per " + clean(r.unit), r.known ? [el("strong", null, signed(r.growth) + "%"), dim(` (${signed(r.low)}% to ${signed(r.high)}%)`)] : ""],
-      ["samples", `${r.samples}, ${r.samples_before} before`],
-      ["work", r.unit && `${Math.round(r.work || 0)}, ${Math.round(r.work_before || 0)} before`]]),
+      ["samples of this build", r.samples]]),
     rows.length > 0 && [table("Functions of the two builds", heads, rows),
-      el("p.dim.small", null, (r.unit ? `Costs are CPU time per ${clean(r.unit)}. ` : "Costs are shares of CPU. ") + "Points are parts in a hundred of what everything cost before. Names in bold cost more for sure."),
-      el("p.tools", null, drawButton("difference", "Flame graph of the difference", drawing, "release.flame.json"), el("a", {href: "before.pb.gz"}, "before.pb.gz"), el("a", {href: "now.pb.gz"}, "now.pb.gz")),
-      command(`go tool pprof -http=: -normalize -diff_base ${here("before.pb.gz")} ${here("now.pb.gz")}`), drawing]);
+      el("p.dim.small", null, (r.unit ? `Costs are CPU time per ${clean(r.unit)}. ` : "Costs are shares of CPU. ") + "Everything together cost 100 points before."),
+      el("p.tools", null, el("a", {href: "before.pb.gz"}, "before.pb.gz"), el("a", {href: "now.pb.gz"}, "now.pb.gz")),
+      command(`go tool pprof -http=: -normalize -diff_base ${here("before.pb.gz")} ${here("now.pb.gz")}`)]);
 }
 
 // A page has one flame graph at a time: drawn is where.
@@ -292,7 +295,7 @@ function dumpTable(d) {
 
 // live offers a CPU profile of the next seconds, as a flame graph or a file.
 function live(s) {
-  const drawing = el("div", null), marks = s.budgets?.filter(b => b.state === "firing").flatMap(b => (b.result.offenders || []).map(o => o.function));
+  const drawing = el("div", null), marks = s.budgets?.filter(b => b.state === "firing").flatMap(b => (b.result.offenders || []).map(o => mostOf(o).function));
   const draw = async e => {
     e.preventDefault();
     const n = e.target.elements.seconds.value;
@@ -308,7 +311,7 @@ function live(s) {
       el("label", {for: "seconds"}, "Seconds (1 to 60)"), el("input", {id: "seconds", name: "seconds", type: "number", min: 1, max: 60, value: 10, required: true}),
       el("button", {id: "draw"}, "Flame graph"), el("button", {id: "download"}, "Download")),
     el("p.dim.small", null, "While a window of the guard runs, /debug/pprof/profile answers 500: the process has one CPU profiler. A profile from here shares it. " +
-      "So that go tool pprof does as well, let this handler answer that path, too: ",
+      "If this handler answers that path, too, go tool pprof shares it as well: ",
       code('mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))')),
     drawing);
 }
@@ -349,7 +352,7 @@ async function dumpPage(id) {
   const draw = async file => {
     drawing.replaceChildren(el("p.dim", {role: "status"}, "Reading …"));
     try {
-      drawing.replaceChildren(...flameGraph(await read(`${id}/${file}.flame.json`), (b?.result.offenders || []).map(o => o.function)));
+      drawing.replaceChildren(...flameGraph(await read(`${id}/${file}.flame.json`), (b?.result.offenders || []).map(o => mostOf(o).function)));
     } catch (error) {
       drawing.replaceChildren(el("p.warning", null, clean(error.message)));
     }
@@ -387,9 +390,6 @@ function short(name) {
   const plain = head.replace(/(\/v([2-9]|[1-9]\d+)|%2ev\d+)\./, ".");
   return plain.slice(plain.lastIndexOf("/") + 1) + name.slice(head.length);
 }
-
-// shade is the class of a frame of a difference.
-const shade = change => change ? (change > 0 ? "more" : "less") + Math.min(3, Math.abs(change)) : "same";
 
 // flameGraph draws a flame.json: what it adds up to, a search, the frames. marks are the
 // names of offenders.
@@ -433,9 +433,8 @@ function flameGraph(f, marks) {
 
   function frame(i, depth, left, width, outer) {
     const n = clean(name(i)), mark = marked.has(name(i)), self = f.self[i] ? `; in its own body ${amount(f.self[i], f.unit)}, ${share(f.self[i])}` : "";
-    const was = f.change ? `\n${amount(f.before[i], f.unit)} before for the same work, ${f.change[i] ? f.change[i] > 0 ? "more" : "less" : "which may be the same"}` : "";
-    const e = el("button.frame." + (f.change ? shade(f.change[i]) : i ? colour(name(i), f.module) : "all") + (mark ? ".mark" : "") + (outer ? ".outer" : ""),
-      {title: `${n}\n${amount(f.value[i], f.unit)}, ${share(f.value[i])}${self}${was}${mark ? "\noffender" : ""}`, tabindex: -1, "data-frame": i, click: () => show(i)},
+    const e = el("button.frame." + (i ? colour(name(i), f.module) : "all") + (mark ? ".mark" : "") + (outer ? ".outer" : ""),
+      {title: `${n}\n${amount(f.value[i], f.unit)}, ${share(f.value[i])}${self}${mark ? "\noffender" : ""}`, tabindex: -1, "data-frame": i, click: () => show(i)},
       width * innerWidth > 25 && clean(short(name(i)))); // three letters
     e.style.top = depth * rowHeight + "px";
     e.style.left = 100 * left + "%";
@@ -467,13 +466,11 @@ function flameGraph(f, marks) {
     to.focus();
   });
   show(0);
-  const keys = f.change ? [["more3", "more than twice"], ["more1", "more"], ["same", "not surely different"], ["less1", "less"], ["less3", "less than half"]]
-    .map(([c, text]) => [el("span.key." + c, null, text), " "]) : [
-      el("span.key.own", null, "own code"), " ", el("span.key.rt", null, "runtime"), " ", el("span.key.k2", null, "other packages"), " ",
-      marked.size > 0 && el("span.key.mark", null, "offender")];
-  return [section("flame", f.title ? "Flame graph: " + clean(f.title) : "Flame graph", warning,
-    el("p.dim", null, amount(f.total, f.unit) + " in all. Each frame is as wide as what it and all that it calls is worth" + (f.change ? " now; its colour says what that was before, for the same work" : "") + "; choose one to zoom in. ", keys),
-    f.cut && el("p.dim", null, "Some stacks are deeper than is drawn."),
+  const keys = [el("span.key.own", null, "own code"), " ", el("span.key.rt", null, "runtime"), " ", el("span.key.k2", null, "other packages"), " ",
+    marked.size > 0 && el("span.key.mark", null, "offender")];
+  return [section("flame", "Flame graph", warning,
+    el("p.dim", null, amount(f.total, f.unit) + " in all. The width of a frame is its cost, including everything it calls. Choose one to zoom in. ", keys),
+    f.cut && el("p.dim", null, "Some stacks are deeper than drawn here."),
     el("p.tools", null, el("label.search", null, "Find ", el("input", {type: "search", id: "find-frame", input: e => { wanted = e.target.value.toLowerCase(); search(); }})), " ", back, found),
     frames)];
 }

@@ -44,8 +44,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 
 	name, slashless := route(r)
 	parts := strings.Split(name, "/")
-	isDump := parts[0] == "dumps"
-	html := name == "" || isDump && len(parts) == 2 // a page, which links may lead to
+	html := name == "" || parts[0] == "dumps" && len(parts) == 2 // a page, which links may lead to
 	if why := h.refuses(r, html); why != "" {
 		refuse(w, http.StatusForbidden, why)
 		return
@@ -61,25 +60,34 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		header.Set("Location", url.PathEscape(path.Base(slashless))+"/") // relative links need the slash
 		w.WriteHeader(http.StatusMovedPermanently)
 	case name == "":
-		h.page(w, r)
+		sendText(w, "text/html", h.static)
+	default:
+		h.answers.use(w, "too many answers are under way", func() { h.answer(w, r, name, parts) })
+	}
+}
+
+// answer sends what is not the page itself. parts are those of the name.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, name string, parts []string) {
+	isDump := parts[0] == "dumps"
+	switch {
 	case name == "status.json":
-		h.light.use(w, busyLight, func(release func()) { sendJSON(w, r, h.Status(), release) })
+		sendJSON(w, h.Status())
 	case name == "status.txt", name == "dumps/status.txt": // the page of a dump has the same link
-		h.text(w, r, h.Text)
+		sendText(w, "text/plain", []byte(h.Text()))
 	case name == "budgets":
-		h.text(w, r, h.Budgets)
+		sendText(w, "text/plain", []byte(h.Budgets()))
 	case name == "dumps.json":
-		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
+		sendJSON(w, h.listDumps())
 	case name == "profile", name == "flame.json":
 		h.profile(w, r, name == "flame.json")
-	case name == "release.flame.json", name == "before.pb.gz", name == "now.pb.gz":
-		h.release(w, r, name)
+	case name == "before.pb.gz", name == "now.pb.gz":
+		h.release(w, name)
 	case name == "window.flame.json", name == "window.pb.gz":
-		h.lastWindow(w, r, name == "window.flame.json")
+		h.lastWindow(w, name == "window.flame.json")
 	case isDump && len(parts) == 2:
-		h.dumpPage(w, r, parts[1])
+		h.dumpPage(w, parts[1])
 	case isDump && len(parts) == 3:
-		h.heavy.use(w, busyHeavy, func(release func()) { h.dumpFile(w, r, parts[1], parts[2], release) })
+		h.dumpFile(w, parts[1], parts[2])
 	default:
 		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted (in most routers behind http.StripPrefix, without the slash at the end of the prefix)")
 	}

@@ -52,8 +52,8 @@ type Config struct {
 
 	// Window is the profile of the last good window, empty before the first one.
 	Window func() decode.Source
-	// Releases lends what the running build and the one before did, and reports whether there are both.
-	Releases func(ctx context.Context, use func(Pair)) bool
+	// Release is the profile of the running build or of the one before, nil if there is none before.
+	Release func(before bool) []byte
 
 	Module   string // the program's; its functions have a colour of their own
 	Hostname string // a name of this machine that requests may use
@@ -63,8 +63,7 @@ type Config struct {
 // A Handler serves the pages. [New] makes it; it is safe for concurrent use.
 type Handler struct {
 	Config
-	light   slots      // answers with the status or the budgets
-	heavy   slots      // answers that hold a profile, a file of a dump or their list
+	answers slots      // all but the page
 	live    slots      // live profiles
 	drawing sync.Mutex // held while a profile is decoded
 	static  []byte     // the page
@@ -74,20 +73,13 @@ type Handler struct {
 // New returns the handler of a guard.
 func New(c Config) *Handler {
 	return &Handler{
-		Config: c, light: make(slots, maxLight), heavy: make(slots, maxHeavy), live: make(slots, 1),
+		Config: c, answers: make(slots, maxAnswers), live: make(slots, 1),
 		static: static(), policy: policy(), // variables of the package would be linked into programs without a handler, too
 	}
 }
 
-const (
-	maxLight = 4 // with 1,000 budgets, each of these answers holds some megabytes
-	maxHeavy = 4 // each of these holds at most 16 MiB
-)
-
-const (
-	busyLight = "too many answers are under way"
-	busyHeavy = "too many answers with profiles or dumps are under way"
-)
+// maxAnswers is how many answers are under way at most. One holds at most 16 MiB.
+const maxAnswers = 6
 
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {

@@ -192,7 +192,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%s: %d, %d panics, want 500 and %d", target, r.StatusCode, panics, i+1)
 		}
 	}
-	if n := len(h.heavy) + len(h.light); n != 0 {
+	if n := len(h.answers); n != 0 {
 		t.Errorf("%d slots were not given back", n)
 	}
 }
