@@ -2,7 +2,9 @@ package bucket_test
 
 import (
 	"context"
-	"log"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // or s3blob, gcsblob, azureblob
@@ -11,16 +13,29 @@ import (
 	"github.com/profguard/profguard/guard"
 )
 
-// Dumps go to a folder, as they would to S3.
-func Example() {
-	store, err := blob.OpenBucket(context.Background(), "file:///var/lib/profiles?create_dir=true&no_tmp_dir=true&metadata=skip")
+// The profiles of broken budgets go to a folder, as they would to "s3://profiles?region=eu-west-1".
+func ExampleExporter() {
+	dir, err := os.MkdirTemp("", "profiles")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer store.Close()
-	g, err := guard.Start(guard.Config{Export: &bucket.Exporter{Bucket: store, Base: "file:///var/lib/profiles"}})
+	defer os.RemoveAll(dir)
+	address := "file://" + filepath.ToSlash(dir)
+	store, err := blob.OpenBucket(context.Background(), address+"?no_tmp_dir=true&metadata=skip")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer g.Stop() // before the bucket is closed
+	defer store.Close() // after Stop
+	g, err := guard.Start(guard.Config{
+		Export: guard.Export{To: &bucket.Exporter{Bucket: store, Base: address}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Stop()
+	fmt.Println(g.Status().State)
+	// Output: running
 }

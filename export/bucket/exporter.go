@@ -1,15 +1,15 @@
 // Package bucket keeps profiles in S3, Google Cloud Storage, Azure, or a folder, by gocloud.dev/blob:
 //
 //	store, err := blob.OpenBucket(ctx, "s3://profiles?region=eu-west-1") // with _ "gocloud.dev/blob/s3blob"
-//	g, err := guard.Start(guard.Config{Export: &bucket.Exporter{Bucket: store}})
+//	g, err := guard.Start(guard.Config{Export: guard.Export{To: &bucket.Exporter{Bucket: store}}})
 //
 // A profile is an object, with a JSON object beside it that says what it is:
 //
 //	<prefix><service>/2026/11/27/<id>.pb.gz
 //	<prefix><service>/2026/11/27/<id>.json
 //
-// The profile is written last, so one that is there is whole and has its JSON. One that is sent
-// again has the same name. Nothing is deleted: let a rule of the bucket do that.
+// The profile is written last, so each profile in the bucket is whole and has its JSON. A profile that
+// is sent again has the same name. Nothing is deleted: let a rule of the bucket do that.
 package bucket
 
 import (
@@ -29,19 +29,20 @@ import (
 
 // An Exporter writes profiles to a bucket. Its fields must not change after guard.Start.
 type Exporter struct {
-	// Bucket is where profiles go. Who opened it closes it, after the guard's Stop.
+	// Bucket takes the profiles. The program that opened it closes it, after the guard's Stop.
 	Bucket *blob.Bucket
-	// Prefix begins all keys: "", or as in "profiles/".
+	// Prefix is in front of all keys: "profiles/". It may be "".
 	Prefix string
-	// Base is the address of the bucket for people, to which the key of an object is appended:
-	// "https://profiles.s3.eu-west-1.amazonaws.com", "s3://profiles". "": nothing says where it is.
+	// Base is the address of the bucket for people: "https://profiles.s3.eu-west-1.amazonaws.com" or
+	// "s3://profiles". With the key of an object it is the address of a dump in events and on the
+	// page. "" means that they have none.
 	Base string
 }
 
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
 	if e == nil {
-		return errors.New("bucket.Exporter: expected one, found nil: leave Config.Export out, or give it &bucket.Exporter{Bucket: store}")
+		return errors.New("bucket.Exporter: expected one, found nil: leave Config.Export.To out, or give it &bucket.Exporter{Bucket: store}")
 	}
 	if e.Bucket == nil {
 		return errors.New(`bucket.Exporter.Bucket: expected an open bucket, found nil: open one with blob.OpenBucket(ctx, "s3://name?region=eu-west-1")`)
@@ -72,7 +73,7 @@ func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
 	case gcerrors.OK:
 		return nil
 	case gcerrors.InvalidArgument:
-		return fmt.Errorf("bucket: %w: %w", guard.ErrRefused, err)
+		return fmt.Errorf("bucket: %w: %w", guard.ErrPermanent, err)
 	}
 	return fmt.Errorf("bucket: %w", err)
 }
@@ -81,7 +82,7 @@ func (e *Exporter) write(ctx context.Context, key string, data []byte, contentTy
 	return e.Bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: contentType, DisableContentTypeDetection: true})
 }
 
-// URL implements [guard.Locator].
+// URL returns the address of a profile, below Base. It is "" without a Base.
 func (e *Exporter) URL(p guard.Profile) string {
 	if e.Base == "" {
 		return ""

@@ -1,5 +1,5 @@
-// Package datadog lets a guard judge the CPU profiles that Datadog's profiler sends. That has the
-// process's one CPU profiler all the time, so that beside it a guard gets no windows of its own:
+// Package datadog lets a guard judge the CPU profiles of Datadog's profiler. A guard gets no windows of
+// its own beside it, because it has the process's one CPU profiler all the time:
 //
 //	import "github.com/DataDog/dd-trace-go/v2/profiler"
 //
@@ -25,12 +25,12 @@ import (
 )
 
 // Client returns the HTTP client for Datadog's profiler. The guard judges the CPU profiles that the
-// profiler sends, also when nobody takes them, and takes none of CPU itself, from this call on. What
-// is sent goes on
-// unchanged, through base; nil means [http.DefaultTransport]. If the profiler reaches the agent by a
-// Unix socket, give a base that dials it. A nil guard judges nothing.
+// profiler sends, also if the agent does not take them. From this call on it takes no CPU profiles
+// itself. The profiler's requests go on unchanged, through base. nil means [http.DefaultTransport]. If
+// the profiler reaches the agent by a Unix socket, give a base that dials it. A nil guard judges
+// nothing.
 func Client(g *guard.Guard, base *http.Client) *http.Client {
-	_ = g.Feed(nil, time.Time{}, time.Time{})
+	g.ExpectFeed()
 	var c http.Client
 	if base != nil {
 		c = *base

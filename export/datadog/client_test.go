@@ -3,27 +3,13 @@ package datadog
 import (
 	"bytes"
 	"io"
-	"log"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/profguard/profguard/guard"
 )
-
-// Datadog's profiler feeds the guard.
-func Example() {
-	g, err := guard.Start(guard.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Stop()
-	client := Client(g, nil)
-	_ = client // profiler.Start(profiler.WithHTTPClient(client), ...)
-}
 
 // What cannot be read goes on all the same. That profiles are judged is tested with the real
 // agent, in internal/receivers.

@@ -133,11 +133,10 @@ type dictionary struct {
 func newDictionary() *dictionary {
 	return &dictionary{
 		ProfilesDictionary: &profiles.ProfilesDictionary{
-			MappingTable:  []*profiles.Mapping{{}},
-			LocationTable: []*profiles.Location{{}},
-			FunctionTable: []*profiles.Function{{}},
-			// Codecs may expect the lengths that ids have elsewhere.
-			LinkTable:      []*profiles.Link{{TraceId: make([]byte, 16), SpanId: make([]byte, 8)}},
+			MappingTable:   []*profiles.Mapping{{}},
+			LocationTable:  []*profiles.Location{{}},
+			FunctionTable:  []*profiles.Function{{}},
+			LinkTable:      []*profiles.Link{{}}, // without ids: Parca refuses ids of zero bytes, which the protocol allows, too
 			StringTable:    []string{""},
 			AttributeTable: []*profiles.KeyValueAndUnit{{}},
 			StackTable:     []*profiles.Stack{{}},

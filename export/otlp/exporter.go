@@ -1,18 +1,16 @@
 // Package otlp sends profiles to an OpenTelemetry collector, as OTLP profiles by HTTP:
 //
-//	g, err := guard.Start(guard.Config{Export: &otlp.Exporter{Endpoint: "http://collector:4318"}})
+//	g, err := guard.Start(guard.Config{Export: guard.Export{To: &otlp.Exporter{Endpoint: "http://collector:4318"}}})
 //
 // OTLP profiles are in alpha, version 1 of their development. Collectors from 0.165 on receive
 // them if they are started with --feature-gates=service.profilesSupport and have a pipeline for
 // profiles.
 //
-// A profile of two types of values, such as samples and nanoseconds, becomes two profiles of one
-// request. Samples have their pprof labels as attributes.
+// A profile with two types of values, such as samples and nanoseconds, becomes two profiles in one
+// request. The pprof labels of samples become their attributes.
 package otlp
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/export"
 )
 
@@ -31,12 +30,12 @@ type Exporter struct {
 	// Endpoint is the address of the receiver, as in http://collector:4318. The path of OTLP
 	// profiles is added if there is none.
 	Endpoint string
-	// Header is sent with each request, for tokens. nil: none.
+	// Header is sent with each request, for tokens. nil means none.
 	Header http.Header
-	// Client sends the requests; nil means one that trusts the certificates of the system.
+	// Client sends the requests. nil means one that trusts the certificates of the system.
 	Client *http.Client
-	// Link returns where a person finds a profile, in whatever keeps what the collector passes on.
-	// nil: nowhere.
+	// Link returns the address of a profile in the store behind the collector, for events and the
+	// page. nil means that they have none.
 	Link func(guard.Profile) string
 }
 
@@ -49,12 +48,12 @@ const (
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
 	if e == nil {
-		return errors.New(`otlp.Exporter: expected one, found nil: leave Config.Export out, or give it &otlp.Exporter{Endpoint: "http://collector:4318"}`)
+		return errors.New(`otlp.Exporter: expected one, found nil: leave Config.Export.To out, or give it &otlp.Exporter{Endpoint: "http://collector:4318"}`)
 	}
 	return export.Address("otlp.Exporter.Endpoint", e.Endpoint, "http://collector:4318")
 }
 
-// URL implements [guard.Locator].
+// URL returns the address of a profile, by Link.
 func (e *Exporter) URL(p guard.Profile) string {
 	if e.Link == nil {
 		return ""
@@ -66,11 +65,11 @@ func (e *Exporter) URL(p guard.Profile) string {
 func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
 	req, err := encode(p)
 	if err != nil {
-		return fmt.Errorf("otlp: %w: %w", guard.ErrRefused, err)
+		return fmt.Errorf("otlp: %w: %w", guard.ErrPermanent, err)
 	}
 	body, err := proto.Marshal(req)
 	if err != nil {
-		return fmt.Errorf("otlp: %w: %w", guard.ErrRefused, err)
+		return fmt.Errorf("otlp: %w: %w", guard.ErrPermanent, err)
 	}
 	header := e.Header.Clone()
 	if header == nil {
@@ -79,7 +78,7 @@ func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
 	header.Set("Content-Type", "application/x-protobuf")
 	header.Set("Content-Encoding", "gzip")
 	header.Set("OTLP-Profiles-Development-Version", version)
-	answer, err := export.Post(ctx, e.Client, e.url(), header, zipped(body))
+	answer, err := export.Post(ctx, e.Client, e.url(), header, decode.Gzip(body))
 	if err != nil {
 		return fmt.Errorf("otlp: %w", err)
 	}
@@ -88,7 +87,7 @@ func (e *Exporter) Export(ctx context.Context, p guard.Profile) error {
 		return fmt.Errorf("otlp: the answer is none of a receiver of OTLP, is %s its address? %w", e.Endpoint, err)
 	}
 	if s := resp.GetPartialSuccess(); s.GetRejectedProfiles() > 0 {
-		return fmt.Errorf("otlp: %d profiles %w: %s", s.RejectedProfiles, guard.ErrRefused, s.ErrorMessage)
+		return fmt.Errorf("otlp: %d profiles %w: %s", s.RejectedProfiles, guard.ErrPermanent, s.ErrorMessage)
 	}
 	return nil
 }
@@ -99,12 +98,4 @@ func (e *Exporter) url() string {
 		return scheme + "://" + before + path
 	}
 	return e.Endpoint
-}
-
-func zipped(b []byte) []byte {
-	var out bytes.Buffer // which has no errors
-	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	_, _ = z.Write(b)
-	_ = z.Close()
-	return out.Bytes()
 }

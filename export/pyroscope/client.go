@@ -15,17 +15,17 @@ import (
 )
 
 // Client returns the HTTP client for Pyroscope's agent, pyroscope-go, which has the process's CPU
-// profiler all the time. The guard judges the CPU profiles that the agent sends, also when nobody
-// takes them, and takes none of CPU itself, from this call on:
+// profiler all the time. The guard judges the CPU profiles that the agent sends, also if the server
+// does not take them. From this call on it takes no CPU profiles itself:
 //
 //	import agent "github.com/grafana/pyroscope-go"
 //
 //	agent.Start(agent.Config{HTTPClient: pyroscope.Client(g, nil), ...})
 //
-// What the agent sends goes on unchanged, through base. nil means a client as the agent's own,
+// The agent's requests go on unchanged, through base. nil means a client like the agent's own,
 // with a limit of 30 seconds and without redirects. A nil guard judges nothing.
 func Client(g *guard.Guard, base *http.Client) *http.Client {
-	_ = g.Feed(nil, time.Time{}, time.Time{})
+	g.ExpectFeed()
 	c := http.Client{
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -1,34 +1,42 @@
 package pyroscope_test
 
 import (
-	"log"
+	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/export/pyroscope"
 	"github.com/profguard/profguard/guard"
 )
 
-// In the place of an agent, all windows go to Pyroscope.
+// Without an agent, all windows go to Pyroscope.
 func ExampleExporter() {
 	g, err := guard.Start(guard.Config{
-		Every: 15 * time.Second, Window: 15 * time.Second,
-		Export:     &pyroscope.Exporter{Address: "http://pyroscope:4040"},
-		ExportAll:  true,
-		Attributes: map[string]string{"service.name": "shop"},
+		Every: 15 * time.Second, Window: 15 * time.Second, // without a pause
+		Export: guard.Export{
+			To:         &pyroscope.Exporter{Address: "http://pyroscope:4040"},
+			All:        true,
+			Attributes: map[string]string{"service.name": "shop"},
+		},
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer g.Stop()
+	fmt.Println(g.Status().State)
+	// Output: running
 }
 
-// Beside the agent, it feeds the guard.
+// Pyroscope's agent has the CPU profiler, and feeds the guard.
 func ExampleClient() {
 	g, err := guard.Start(guard.Config{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer g.Stop()
 	client := pyroscope.Client(g, nil)
-	_ = client // agent.Start(agent.Config{HTTPClient: client, ServerAddress: "http://pyroscope:4040", ...})
+	// agent.Start(agent.Config{HTTPClient: client, ServerAddress: "http://pyroscope:4040", ...})
+	fmt.Println(client.Timeout)
+	// Output: 30s
 }

@@ -1,9 +1,10 @@
 // Package pyroscope sends profiles to Pyroscope, by its push API:
 //
-//	g, err := guard.Start(guard.Config{Export: &pyroscope.Exporter{Address: "http://pyroscope:4040"}})
+//	g, err := guard.Start(guard.Config{Export: guard.Export{To: &pyroscope.Exporter{Address: "http://pyroscope:4040"}}})
 //
-// Windows (guard.Config.ExportAll) are of the type process_cpu, as what Pyroscope's agent sends. Dumps
-// are types of their own, profguard_cpu, profguard_goroutine ..., so that they do not add to it.
+// Windows (guard.Export.All) have the type process_cpu, as profiles of Pyroscope's agent do. Dumps
+// have types of their own, profguard_cpu, profguard_goroutine ..., so that Pyroscope does not add them
+// to the windows.
 //
 // Beside Pyroscope's own agent, [Client] lets a guard judge what the agent sends.
 package pyroscope
@@ -28,17 +29,17 @@ import (
 
 // An Exporter sends profiles to Pyroscope. Its fields must not change after guard.Start.
 type Exporter struct {
-	// Address is that of the server, as in http://pyroscope:4040.
+	// Address is the address of the server: http://pyroscope:4040.
 	Address string
-	// Tenant is sent as X-Scope-OrgID; "": none.
+	// Tenant is sent as X-Scope-OrgID. "" means none.
 	Tenant string
-	// User and Password are for basic authentication, as Grafana Cloud has it.
+	// User and Password are for basic authentication, as Grafana Cloud needs it.
 	User, Password string
-	// Header is sent with each request. nil: none.
+	// Header is sent with each request. nil means none.
 	Header http.Header
-	// Client sends the requests; nil means one that trusts the certificates of the system.
+	// Client sends the requests. nil means one that trusts the certificates of the system.
 	Client *http.Client
-	// UI is the address at which people see Pyroscope's own pages; "" means Address.
+	// UI is the address of Pyroscope's pages for people. "" means Address.
 	UI string
 }
 
@@ -47,7 +48,7 @@ const path = "/push.v1.PusherService/Push"
 // Validate returns the mistakes in the fields.
 func (e *Exporter) Validate() error {
 	if e == nil {
-		return errors.New(`pyroscope.Exporter: expected one, found nil: leave Config.Export out, or give it &pyroscope.Exporter{Address: "http://pyroscope:4040"}`)
+		return errors.New(`pyroscope.Exporter: expected one, found nil: leave Config.Export.To out, or give it &pyroscope.Exporter{Address: "http://pyroscope:4040"}`)
 	}
 	err := export.Address("pyroscope.Exporter.Address", e.Address, "http://pyroscope:4040", "/ingest", path, "/push.v1.PusherService")
 	if (e.User == "") != (e.Password == "") {
@@ -98,8 +99,8 @@ func nameOf(p guard.Profile) string {
 	return "profguard_" + label(p.Kind)
 }
 
-// URL implements [guard.Locator]. It is a page of Pyroscope with this profile: of the time, the
-// service, its instance and the budget.
+// URL returns the address of a page of Pyroscope with this profile: its time, service, instance and
+// budget.
 func (e *Exporter) URL(p guard.Profile) string {
 	of, known := shows[p.Kind]
 	if !known {

@@ -17,7 +17,7 @@ import (
 const maxAnswer = 64 << 10
 
 // A StatusError is an answer that is no success. Answers that no later attempt can change wrap
-// [ErrRefused].
+// [ErrPermanent].
 type StatusError struct {
 	Status string
 	Said   string // the first line of the answer
@@ -35,11 +35,11 @@ func (e *StatusError) Error() string {
 // RetryAfter is what the answer asked for, or 0.
 func (e *StatusError) RetryAfter() time.Duration { return e.after }
 
-// Unwrap is [ErrRefused] for a profile that is malformed or too large. Other answers, as of a
+// Unwrap is [ErrPermanent] for a profile that is malformed or too large. Other answers, as of a
 // wrong address or token, may be mended on either side, and cost four calls an hour until then.
 func (e *StatusError) Unwrap() error {
 	if slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, e.code) {
-		return ErrRefused
+		return ErrPermanent
 	}
 	return nil
 }

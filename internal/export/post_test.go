@@ -50,7 +50,7 @@ func TestPost(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(tt.answer))
 			defer server.Close()
 			answer, err := Post(t.Context(), server.Client(), server.URL, http.Header{"X-A": {"b"}}, []byte("body"))
-			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || errors.Is(err, ErrRefused) != tt.refused {
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || errors.Is(err, ErrPermanent) != tt.refused {
 				t.Errorf("%v, want %q, refused %t", err, tt.err, tt.refused)
 			}
 			var s *StatusError
@@ -62,7 +62,7 @@ func TestPost(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Post(t.Context(), nil, "http://127.0.0.1:1", nil, nil); err == nil || errors.Is(err, ErrRefused) {
+	if _, err := Post(t.Context(), nil, "http://127.0.0.1:1", nil, nil); err == nil || errors.Is(err, ErrPermanent) {
 		t.Errorf("no server: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

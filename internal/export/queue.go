@@ -68,24 +68,23 @@ const (
 )
 
 var (
-	// ErrRefused is wrapped by errors about an item that will never be taken.
-	ErrRefused = errors.New("refused")
+	// ErrPermanent is wrapped by errors about an item that will never be taken.
+	ErrPermanent = errors.New("refused")
 	// ErrNeedless is the error of a Send that has nothing to do: it was sent before, or is gone.
 	ErrNeedless = errors.New("nothing to send")
 
 	errClosed = errors.New("the guard has stopped, or its exporter is off")
-	errFull   = errors.New("the queue was full")
 )
 
-// The results that are counted.
+// The results that are counted. docs/reference.md has the comments.
 const (
-	sent    = iota
-	failed  // an attempt; the item is sent again
-	hung    // an attempt that has not returned in time; its end is counted, too
-	refused // by the receiver, for good
-	full    // dropped: the queue was full
-	off     // dropped: the host's code has panicked three times in a row
-	left    // dropped: the queue was closed
+	sent    = iota // the profile has left
+	failed         // an attempt has failed. The profile is sent again
+	hung           // an attempt has not returned in time. Nothing else is sent until it does. Then its end is counted, too
+	refused        // the receiver will never take the profile, or its labels must not leave
+	full           // dropped because the queue was full. A profile of a dump on disk is sent later
+	off            // dropped because the exporter has panicked three times in a row
+	left           // not sent when the guard was stopped. The next process sends a profile of a dump on disk
 )
 
 var results = [...]string{"sent", "failed", "hung", "refused", "full", "off", "left"}
@@ -122,8 +121,6 @@ type Queue struct {
 	leaves   bool          // what is on disk
 	sending  *Item         // or nil
 	last     error         // of the last attempt, nil if it was sent
-	spurned  error         // of the last item that was refused
-	flushed  losses        // at the end of the last Flush
 	idle     chan struct{} // closed when nothing waits and nothing is sent; made by Flush
 }
 
@@ -202,20 +199,12 @@ func (q *Queue) wake() {
 	}
 }
 
-// losses are the numbers of items that will never be sent.
-type losses struct{ refused, full, ended int64 }
-
-func (q *Queue) losses() losses {
-	return losses{q.counts[refused], q.counts[full], q.counts[off] + q.counts[left]}
-}
-
 // Flush sends what is queued, at once. It returns when the queue is empty, or when ctx or the queue
-// ends, with an error that says what is left and why, and what was refused or dropped since the Flush
-// before. While it waits, failures are followed by short pauses, whatever the receiver asks for, and
-// are no news for Hooks.Failing.
+// ends, with an error that says what is left and why, and what was refused or dropped since the start. While
+// it waits, failures are followed by short pauses, whatever the receiver asks for, and are no news for
+// Hooks.Failing.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.mu.Lock()
-	before := q.flushed
 	q.flushing++
 	q.wake()
 	if q.idle == nil {
@@ -238,29 +227,25 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	lost, n, why := q.losses(), len(q.items), context.Cause(ctx)
-	q.flushed = lost
+	n, lost, why := len(q.items)+int(q.counts[off]+q.counts[left]), q.counts[refused]+q.counts[full], context.Cause(ctx)
 	if q.sending != nil {
 		n++
 	}
 	if q.closed {
-		n, why = n+int(lost.ended-before.ended), errClosed
+		why = errClosed
 	}
-	var err error
-	add := func(n int, is string, why error) {
-		if n > 0 && err != nil {
-			err = fmt.Errorf("%w; %d profiles %s: %w", err, n, is, why)
-		} else if n > 0 {
-			err = fmt.Errorf("%d profiles %s: %w", n, is, why)
-		}
-	}
-	if n > 0 && q.last != nil {
+	if q.last != nil {
 		why = fmt.Errorf("%w, the last attempt: %w", why, q.last)
 	}
-	add(n, "are not sent", why)
-	add(int(lost.refused-before.refused), "are never sent", q.spurned)
-	add(int(lost.full-before.full), "were dropped", errFull)
-	return err
+	switch {
+	case n == 0 && lost == 0:
+		return nil
+	case n == 0:
+		return fmt.Errorf("%d profiles were %w or dropped since the start", lost, ErrPermanent)
+	case lost == 0:
+		return fmt.Errorf("%d profiles are not sent: %w", n, why)
+	}
+	return fmt.Errorf("%d profiles are not sent, and %d were refused or dropped since the start: %w", n, lost, why)
 }
 
 // settle ends the waiting of Flush if there is nothing left. q.mu must be held.

@@ -155,7 +155,7 @@ const mostSaid = 500
 
 func attemptOf(err error) (a attempt) {
 	if err != nil {
-		a = attempt{err: fmt.Errorf("%.*s", mostSaid, err), refused: errors.Is(err, ErrRefused), needless: errors.Is(err, ErrNeedless)}
+		a = attempt{err: fmt.Errorf("%.*s", mostSaid, err), refused: errors.Is(err, ErrPermanent), needless: errors.Is(err, ErrNeedless)}
 		var asked interface{ RetryAfter() time.Duration }
 		if errors.As(err, &asked) {
 			a.after = asked.RetryAfter()
@@ -219,7 +219,6 @@ func (s *sender) outcome(it *Item, a attempt) {
 	}
 	s.last = a.err
 	if a.refused {
-		s.spurned = a.err
 		s.counts[refused]++
 		return
 	}

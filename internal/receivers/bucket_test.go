@@ -86,7 +86,7 @@ func TestBucket(t *testing.T) {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrRefused) {
+			if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrPermanent) {
 				t.Errorf("closed: %v", err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestBucket(t *testing.T) {
 	defer again.Close()
 	down.Store(true)
 	e := &bucket.Exporter{Bucket: again}
-	if err := e.Export(t.Context(), taken(t)["cpu"]); err == nil || errors.Is(err, guard.ErrRefused) {
+	if err := e.Export(t.Context(), taken(t)["cpu"]); err == nil || errors.Is(err, guard.ErrPermanent) {
 		t.Errorf("the store is away: %v", err)
 	}
 	for _, none := range []*bucket.Exporter{nil, {}} {

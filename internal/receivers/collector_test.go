@@ -298,13 +298,13 @@ func TestRoundTrip(t *testing.T) {
 func TestReceiverFails(t *testing.T) {
 	s, addr := new(sink), freePort(t)
 	e, p := &otlp.Exporter{Endpoint: "http://" + addr}, taken(t)["cpu"]
-	if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrRefused) {
+	if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrPermanent) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	stop := listening(t, addr, s)
 	defer stop()
 	s.failing(errors.New("the next one is away"))
-	if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrRefused) || !strings.Contains(err.Error(), "503") {
+	if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrPermanent) || !strings.Contains(err.Error(), "503") {
 		t.Errorf("the pipeline fails: %v", err)
 	}
 	s.failing(nil)
@@ -312,7 +312,7 @@ func TestReceiverFails(t *testing.T) {
 		t.Errorf("it works again: %v", err)
 	}
 	p.Data = []byte("no profile")
-	if err := e.Export(t.Context(), p); !errors.Is(err, guard.ErrRefused) {
+	if err := e.Export(t.Context(), p); !errors.Is(err, guard.ErrPermanent) {
 		t.Errorf("no profile: %v", err)
 	}
 }

@@ -25,9 +25,11 @@ func TestComesBack(t *testing.T) {
 	}
 	g, err := guard.Start(guard.Config{
 		Budgets: budget.Must("hot: receivers.planted absent"), Every: 2 * time.Second, Window: 2 * time.Second, Registerer: prometheus.NewRegistry(),
-		Export:     &otlp.Exporter{Endpoint: "http://" + addr, Link: func(p guard.Profile) string { return "https://store/" + p.ID }},
-		Attributes: map[string]string{"service.name": "shop"},
-		OnEvent:    func(e guard.Event) { mu.Lock(); defer mu.Unlock(); told = append(told, e.Name) },
+		Export: guard.Export{
+			To:         &otlp.Exporter{Endpoint: "http://" + addr, Link: func(p guard.Profile) string { return "https://store/" + p.ID }},
+			Attributes: map[string]string{"service.name": "shop"},
+		},
+		OnEvent: func(e guard.Event) { mu.Lock(); defer mu.Unlock(); told = append(told, e.Name) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func TestPyroscope(t *testing.T) {
 	p := taken(t)["cpu"]
 	for code, refused := range map[connect.Code]bool{connect.CodeInvalidArgument: true, connect.CodeUnavailable: false, connect.CodeResourceExhausted: false, connect.CodeUnauthenticated: false} {
 		pusher.fail = connect.NewError(code, errors.New("planted"))
-		if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrRefused) != refused || !strings.Contains(err.Error(), "planted") {
+		if err := e.Export(t.Context(), p); err == nil || errors.Is(err, guard.ErrPermanent) != refused || !strings.Contains(err.Error(), "planted") {
 			t.Errorf("%v: %v", code, err)
 		}
 	}

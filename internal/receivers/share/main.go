@@ -33,7 +33,7 @@ import (
 	"github.com/profguard/profguard/guard"
 )
 
-var modes = []string{"nothing", "agent alone", "agent, guard", "agent, guard with Feed", "guard with ExportAll, agent without CPU"}
+var modes = []string{"nothing", "agent alone", "agent, guard", "agent, guard with Feed", "guard with Export.All, agent without CPU"}
 
 // A figure is what a process has measured.
 type figure struct {
@@ -82,8 +82,8 @@ func run(mode, addr string, length time.Duration) figure {
 	var g *guard.Guard
 	if strings.Contains(mode, "guard") {
 		cfg := guard.Config{Every: 15 * time.Second, Window: 10 * time.Second}
-		if strings.Contains(mode, "ExportAll") {
-			cfg.Window, cfg.Export, cfg.ExportAll = cfg.Every, &pyroscope.Exporter{Address: addr}, true
+		if strings.Contains(mode, "Export.All") {
+			cfg.Window, cfg.Export = cfg.Every, guard.Export{To: &pyroscope.Exporter{Address: addr}, All: true}
 		}
 		g = must(guard.Start(cfg))
 		defer g.Stop()
