@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/budget"
@@ -24,25 +27,55 @@ type list struct {
 	functions []release.Function
 }
 
-// mostOpen is how many functions are listed that may cost more.
-const mostOpen = 3
+// mostOpen is how many functions are listed that may cost more, and mostShares how many whose shares differ most.
+const mostOpen, mostShares = 3, 5
 
 // listsOf are the functions that cost more, less, those whose cost moved, and if a budget is undecided,
 // the first that may cost more.
 func listsOf(r *outcome) []list {
 	c := r.Comparison
 	if c.Why != "" {
-		return nil
+		return sharesOf(c)
 	}
 	more, less, moved := c.Lists()
-	var open []release.Function
+	perhaps, above := c.Above()
 	undecided := len(more) == 0 && r.overall() == budget.Inconclusive
+	var open []release.Function
 	for _, f := range c.Functions {
-		if undecided && f.Status == release.Undecided && f.Points.Value >= 0 && len(open) < mostOpen {
+		if undecided && f.Status == release.Undecided && !f.Above && f.Points.Value >= 0 && len(open) < mostOpen {
 			open = append(open, f)
 		}
 	}
-	return []list{{"more", more}, {"maybe more", open}, {"less", less}, {"moved", moved}}
+	return []list{{"more", more}, {perhaps, above}, {"maybe more", open}, {"less", less}, {"moved", moved}}
+}
+
+// sharesOf are the functions whose shares differ most, where there are too few samples for a verdict: those that
+// surely differ, and then those that seem to by more than the limit, or at least one. What calls such a function is
+// left out.
+func sharesOf(c *release.Comparison) []list {
+	var more, less []release.Function
+	for _, f := range c.Functions {
+		switch calls := f.Points.Low > 0 && !f.Above; {
+		case f.Points.Value > 0 && !calls:
+			more = append(more, f)
+		case f.Points.Value < 0:
+			less = append(less, f)
+		}
+	}
+	slices.SortStableFunc(less, func(a, b release.Function) int {
+		return cmp.Or(cmp.Compare(min(a.Points.High, 0), min(b.Points.High, 0)), cmp.Compare(a.Points.Value, b.Points.Value))
+	})
+	few := func(list []release.Function) []release.Function {
+		n := 0
+		for n < min(len(list), mostShares) {
+			if p := list[n].Points; n > 0 && p.Low <= 0 && p.High >= 0 && math.Abs(p.Value) < c.Limit {
+				break
+			}
+			n++
+		}
+		return list[:n]
+	}
+	return []list{{"larger shares, not judged", few(more)}, {"smaller shares, not judged", few(less)}}
 }
 
 // headline says what the new build costs, or why that is not known.
@@ -83,12 +116,12 @@ func balanceText(b *strings.Builder, r *outcome) {
 	}
 }
 
-// movedText says where moved cost was before.
+// movedText says why a function has not grown although it costs more.
 func movedText(f *release.Function) string {
-	if len(f.From) > 0 {
-		return "was in " + strings.Join(f.From, ", ")
+	if f.From != "" {
+		return "was in " + f.From
 	}
-	return f.Caller + ", which both builds have, has not grown with it"
+	return "its callers cost no more"
 }
 
 // balanceMarkdown writes what changed, for a pull request.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -48,14 +49,14 @@ func amounts(into map[string]float64, names ...string) func(string) error {
 
 // profileFlags are those of all commands that read profiles.
 func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
-	f.Func("kind", "the `kind` of the profiles, if they do not say it: mutex and block look the same", func(kind string) error {
+	f.Func("kind", "the `kind` of the profiles, if they do not say: mutex and block look the same", func(kind string) error {
 		if facts.Kind = kind; !slices.Contains(kinds.Names(), kind) {
 			return fmt.Errorf("expected one of %s", strings.Join(kinds.Names(), ", "))
 		}
 		return nil
 	})
 	s.credentials.flag(f)
-	f.IntVar(&s.seconds, "seconds", 10, "how many `seconds` to profile a service, unless its URL says so")
+	f.IntVar(&s.seconds, "seconds", 10, "the `seconds` for which a service is profiled, unless its URL says")
 	f.StringVar(&facts.Module, "module", "", "the `path` of your module, to find your calls and to tell a server's own work from yours")
 }
 
@@ -72,11 +73,11 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
 	format := formatFlag(f)
-	f.Func("work", "the work that was done in the profile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
+	f.Func("work", "the work done in the profile, as `name=count`, for budgets with \"per\"", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
-	f.Func("base-work", "the work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
-	f.StringVar(&s.metrics, "metrics", "", "the `address` of a service's metrics for Prometheus, for figures and units of work (default /metrics there)")
+	f.Func("base-work", "the work done in the base, as `name=count`", amounts(facts.BaselineWork))
+	f.StringVar(&s.metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for figures and units of work (default: its /metrics)")
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -106,12 +107,12 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	results := make([]budget.Result, len(set))
 	for i, b := range set {
-		results[i] = b.Result(findings[i])
+		results[i] = bridge.Result[budget.Result](b, findings[i])
 		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, used[i].facts), results[i].Reason)
 		if b.Rule == budget.RuleGrows && facts.Baseline != nil && used[i].table != nil {
 			if why := otherProgram(facts.Baseline, used[i].table, facts.Module); why != "" {
 				findings[i] = judge.Finding{Reason: judge.Failed{Err: errors.New(why)}}
-				results[i] = b.Result(findings[i])
+				results[i] = bridge.Result[budget.Result](b, findings[i])
 			}
 		}
 	}
@@ -125,7 +126,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	for i := range bases {
 		r.Profiles[i].Base = true
 	}
-	if err := doubtMisspelt(set, findings, results, tables...); err != nil {
+	if err := doubtMisspelt(set, results, tables...); err != nil {
 		return exitMisuse, err
 	}
 	return r.write(std.out, *format)
@@ -135,7 +136,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 func (s *source) inputs(ctx context.Context, args []string, set budget.Set, facts judge.Facts) ([]*input, error) {
 	if len(args) == 1 && facts.Kind == "" {
 		if root, ok := serviceAt(args[0]); ok {
-			rules, err := set.Rules()
+			rules, err := bridge.Rules(set)
 			if err != nil {
 				return nil, err
 			}
@@ -157,7 +158,7 @@ func (s *source) inputs(ctx context.Context, args []string, set budget.Set, fact
 // judgeAll judges each budget by the input of its kind, or else by the first, and returns that
 // input too.
 func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*input, err error) {
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +171,7 @@ func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*
 		}
 	}
 	for i := range rules {
-		kind := kindOfRule(&rules[i])
+		kind := rules[i].SampledBy()
 		in := list[max(0, slices.IndexFunc(list, func(in *input) bool { return in.kind == kind }))]
 		findings, used = append(findings, by[in][i]), append(used, in)
 	}
@@ -210,7 +211,6 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 // lacks says which flag is missing to decide a budget, "" if none is. So a file with all
 // budgets of a service can be used: those that one profile can decide are judged.
 func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
-	const overHours = "it looks at hours: a guard in the service judges it, no single profile can"
 	figure := func(name string) string {
 		if name == "process" {
 			name = "cores"
@@ -218,6 +218,10 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 		return fmt.Sprintf("expected -figure %s=VALUE", name)
 	}
 	work := func(option, of string, given map[string]float64) string {
+		if label := b.Label(); label != "" && option == "-work" {
+			w, _ := unit.ParseWork(unit.WorkBy(b.Per, label))
+			return fmt.Sprintf("each %s is divided by its own work: expected -work '%s=COUNT' for each", label, w.Of("VALUE"))
+		}
 		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while %s was taken", option, b.Per, of)
 		if _, named := given[b.Per]; !named && len(given) > 0 {
 			text += ", found " + strings.Join(slices.Sorted(maps.Keys(given)), ", ")
@@ -225,8 +229,8 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 		return text
 	}
 	switch reason.(type) {
-	case judge.OverHours:
-		return overHours
+	case judge.BetweenCalls:
+		return "it compares calls: a test judges it, no single profile can"
 	case judge.NoBaseline:
 		return "it compares with an earlier profile: expected -base PROFILE"
 	case judge.WorkUnknown:
@@ -236,10 +240,7 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 	case judge.ConditionUnknown:
 		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(string(b.When.Figure)))
 	case judge.FigureUnknown, judge.OtherKind:
-		switch {
-		case b.Rule == budget.RuleSteady:
-			return overHours
-		case slices.Contains(figures, b.Subject):
+		if slices.Contains(figures, b.Subject) {
 			return "it is about a figure of the process: " + figure(b.Subject)
 		}
 	}

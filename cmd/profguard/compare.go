@@ -1,26 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/profguard/profguard/internal/compare"
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/unit"
 )
-
-const compareHelp = `profguard compare -base REF [flags] [packages]
-
-Compares the benchmarks of the working tree with those of a revision, in any Go repository. The
-base is where the histories of REF and HEAD part. Without packages: ./...
-
-`
 
 // compareBenchmarks compares the benchmarks of two revisions.
 func compareBenchmarks(ctx context.Context, args []string, std streams) (int, error) {
@@ -30,9 +27,9 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	f.StringVar(&c.Base, "base", "", "the `revision` to compare with, such as origin/main")
 	f.StringVar(&c.Bench, "bench", ".", "run the benchmarks that match the `expression`, as in go test")
 	f.Func("budget", "a `sentence` such as \"process grows below 3% per call\"; may be given several times (by default 5% of CPU time and of allocations)", appending(&sentences))
-	f.DurationVar(&c.Time, "time", 0, "measure for at most this `duration`, all benchmarks together (by default two minutes for each, at most 30)")
-	format := f.String("o", "text", "write `"+strings.Join(report.Formats(), ", ")+"`")
-	f.BoolVar(&c.Same, "same", false, "measure packages too whose test binary is the same on both sides, to see how far equal code seems to differ")
+	f.DurationVar(&c.Time, "time", 0, "measure and profile for at most this `duration` in all (default: two minutes for each benchmark, at most 30)")
+	outputs := outputsFlag(f)
+	f.BoolVar(&c.Same, "same", false, "also measure packages whose test binaries have equal code, to see how much equal code seems to differ")
 	f.StringVar(&c.Profiles, "profiles", "", "keep the profiles of benchmarks that fail in this `folder` (by default in the user's cache)")
 	patterns, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -41,8 +38,6 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	switch {
 	case c.Base == "":
 		return exitMisuse, errors.New("expected -base with the revision to compare with, such as -base origin/main, or -base HEAD for what is not committed yet")
-	case !slices.Contains(report.Formats(), *format):
-		return exitMisuse, fmt.Errorf("-o: expected one of %s, found %q", strings.Join(report.Formats(), ", "), *format)
 	case c.Time < 0:
 		return exitMisuse, fmt.Errorf("-time: expected a duration above zero, found %v", c.Time)
 	}
@@ -58,51 +53,108 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	if c.Patterns = patterns; len(patterns) == 0 {
 		c.Patterns = []string{"./..."}
 	}
-	line := progressLine{w: std.err, terminal: isTerminal(std.err)}
-	c.Progress = line.show
+	log := progressLog{w: std.err}
+	c.Progress = log.show
+	log.start()
 	r, err := compare.Run(ctx, c)
-	line.clear()
+	log.stop()
 	if err != nil {
 		return exitMisuse, err
 	}
-	if err := r.Write(std.out, *format); err != nil {
-		return exitMisuse, err
+	if len(*outputs) == 0 {
+		*outputs = []output{{format: "text"}}
+	}
+	for _, o := range *outputs {
+		if err := o.write(r, std.out); err != nil {
+			return exitMisuse, err
+		}
 	}
 	return [...]int{exitKept, exitBroken, exitUndecided}[r.Status()], nil
 }
 
-// A progressLine shows what a comparison does, in one line of a terminal, and nothing elsewhere.
-type progressLine struct {
-	w        io.Writer
-	terminal bool
-	shown    time.Time
-	doing    string
+// An output is a form of a report, and the file for it, "" for standard output.
+type output struct{ format, file string }
+
+// outputsFlag is -o. A file is made at once, because a comparison takes long.
+func outputsFlag(f *flag.FlagSet) *[]output {
+	var list []output
+	names := strings.Join(report.Formats(), ", ")
+	f.Func("o", "write this `format`: "+names+" (default text), or format=FILE into a file; may be given several times", func(s string) error {
+		format, file, named := strings.Cut(s, "=")
+		if !slices.Contains(report.Formats(), format) {
+			return fmt.Errorf("expected one of %s, found %q", names, format)
+		}
+		list = append(list, output{format, file})
+		if named {
+			return os.WriteFile(file, nil, 0o666)
+		}
+		return nil
+	})
+	return &list
 }
 
-func (l *progressLine) show(p compare.Progress) {
-	if !l.terminal || p.Doing == l.doing && time.Since(l.shown) < 200*time.Millisecond {
-		return
+// write writes the report.
+func (o output) write(r *report.Report, out io.Writer) error {
+	if o.file == "" {
+		return r.Write(out, o.format)
 	}
-	l.shown, l.doing = time.Now(), p.Doing
-	text := p.Doing
+	var b bytes.Buffer
+	if err := r.Write(&b, o.format); err != nil {
+		return err
+	}
+	return os.WriteFile(o.file, b.Bytes(), 0o666)
+}
+
+// A progressLog writes what a comparison does: a line for each kind of work, and one each progressEach while it
+// takes long.
+type progressLog struct {
+	mu   sync.Mutex // guards last and writes to w
+	w    io.Writer
+	last compare.Progress
+	end  chan struct{}
+	done sync.WaitGroup
+}
+
+// progressEach is how long a log may be silent: CI systems take ten minutes for the end.
+const progressEach = 30 * time.Second
+
+// start starts what writes while nothing is reported. Call stop at the end.
+func (l *progressLog) start() {
+	l.end = make(chan struct{})
+	l.done.Go(func() {
+		tick := time.NewTicker(progressEach)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				l.mu.Lock()
+				fmt.Fprintln(l.w, progressText(l.last))
+				l.mu.Unlock()
+			case <-l.end:
+				return
+			}
+		}
+	})
+}
+
+func (l *progressLog) show(p compare.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was, _, _ := strings.Cut(l.last.Doing, " ")
+	if now, _, _ := strings.Cut(p.Doing, " "); now != was {
+		fmt.Fprintln(l.w, progressText(p))
+	}
+	l.last = p
+}
+
+func (l *progressLog) stop() {
+	close(l.end)
+	l.done.Wait()
+}
+
+func progressText(p compare.Progress) string {
 	if p.Left > 0 {
-		text = fmt.Sprintf("%s: %d of %d decided, %d pairs, at most %v left", p.Doing, p.Decided, p.All, p.Pairs, p.Left.Round(time.Second))
+		return fmt.Sprintf("%s: %d of %d decided, %s, at most %v left", p.Doing, p.Decided, p.All, unit.Plural(p.Pairs, "pair"), p.Left.Round(time.Second))
 	}
-	fmt.Fprintf(l.w, "\r\x1b[K%s", text)
-}
-
-func (l *progressLine) clear() {
-	if l.terminal {
-		fmt.Fprint(l.w, "\r\x1b[K")
-	}
-}
-
-// isTerminal reports whether people see what is written there.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("CI") != "" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return p.Doing
 }

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/profguard/profguard/internal/compare"
 )
 
 // asCommand makes the test binary the command, in a process of its own.
@@ -56,7 +59,8 @@ func TestCompareMistakes(t *testing.T) {
 		want string
 	}{
 		{nil, "expected -base with the revision to compare with"},
-		{[]string{"-base", "HEAD", "-o", "yaml"}, "-o: expected one of benchstat, github, json, junit, markdown, text, found \"yaml\""},
+		{[]string{"-base", "HEAD", "-o", "yaml"}, "expected one of benchstat, github, json, junit, markdown, text, found \"yaml\""},
+		{[]string{"-base", "HEAD", "-o", "markdown="}, "-o: open : no such file"},
 		{[]string{"-base", "HEAD", "-time", "-1s"}, "-time: expected a duration above zero, found -1s"},
 		{[]string{"-base", "HEAD", "-budget", "process below 2 cores"}, `expected a growth of the process per call, such as "process grows below 5% per call"`},
 		{[]string{"-base", "HEAD", "-budget", "no function grows above 5 points"}, "other budgets are for profguard check and guard.Check"},
@@ -68,6 +72,35 @@ func TestCompareMistakes(t *testing.T) {
 			t.Errorf("%q: expected %d and %q, found %d and %q", c.args, exitMisuse, c.want, status, errs.String())
 		}
 	}
+}
+
+// TestCompareProgress: a log has a line for each kind of work, and one each 30 s while it takes long, also
+// where nothing is reported meanwhile.
+func TestCompareProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		line := progressLog{w: &out}
+		line.start()
+		for _, doing := range []string{"reading the base", "building example.com/a", "building example.com/b"} {
+			line.show(compare.Progress{Doing: doing})
+			time.Sleep(time.Second)
+		}
+		for i := range 5 {
+			line.show(compare.Progress{Doing: "measuring", Decided: 1, All: 3, Pairs: i, Left: 2 * time.Minute})
+			time.Sleep(10 * time.Second)
+		}
+		time.Sleep(30 * time.Second) // in one pair
+		line.stop()
+		want := `reading the base
+building example.com/a
+measuring: 1 of 3 decided, 0 pairs, at most 2m0s left
+measuring: 1 of 3 decided, 2 pairs, at most 2m0s left
+measuring: 1 of 3 decided, 4 pairs, at most 2m0s left
+`
+		if out.String() != want {
+			t.Errorf("expected:\n%s\nfound:\n%s", want, out.String())
+		}
+	})
 }
 
 // TestCompareSignals: on a signal the command prints what is known, ends what it has started, and

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +14,16 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/tree"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -29,12 +34,12 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	var files, sentences []string
 	facts := judge.Facts{}
 	f := newFlags("diff")
-	f.Func("b", "a `file` of budgets, of which those with \"grows\" are judged; may be given several times", appending(&files))
-	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points, and with a unit of work process grows below 10%)", appending(&sentences))
+	f.Func("b", "a `file` of budgets; those with \"grows\" are judged; may be given several times", appending(&files))
+	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points and, with a unit of work, process grows below 10%)", appending(&sentences))
 	format := formatFlag(f)
-	per := f.String("per", "", "the `unit` of work to compare by (default: that which both sides know)")
-	f.Func("work", "the work that was done in NEW, as `name=count`", amounts(work))
-	f.Func("base-work", "the work that was done in OLD, as `name=count`", amounts(baseWork))
+	per := f.String("per", "", "the `unit` of work to compare by (default: one that both sides know)")
+	f.Func("work", "the work done in NEW, as `name=count`", amounts(work))
+	f.Func("base-work", "the work done in OLD, as `name=count`", amounts(baseWork))
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -48,15 +53,22 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, err
 		}
 	}
-	before, was, err := s.side(ctx, args[0], "-base-work", baseWork, facts.Module)
+	var set budget.Set // that is given
+	if len(files)+len(sentences) > 0 {
+		if set, err = readBudgets(files, sentences); err != nil {
+			return exitMisuse, err
+		}
+	}
+	labels := loop.GrowthLabels(set)
+	before, was, base, err := s.side(ctx, args[0], "-base-work", baseWork, &tree.Counter{Module: facts.Module, Labels: labels})
 	if err != nil {
 		return exitMisuse, err
 	}
-	now, is, err := s.side(ctx, args[1], "-work", work, facts.Module)
+	now, is, table, err := s.side(ctx, args[1], "-work", work, &tree.Counter{Module: facts.Module, Labels: labels})
 	if err != nil {
 		return exitMisuse, err
 	}
-	if why := otherProgram(before.Table, now.Table, facts.Module); why != "" {
+	if why := otherProgram(base, table, facts.Module); why != "" {
 		return exitMisuse, errors.New(why)
 	}
 	unitOfWork, err := common(before, now, *per)
@@ -66,7 +78,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	set, err := growthBudgets(files, sentences, unitOfWork)
+	set, err = growthBudgets(set, unitOfWork)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -80,44 +92,45 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 }
 
 // side is one of the two, with the work that was done in it, and what its profile is.
-func (s *source) side(ctx context.Context, arg, option string, work map[string]float64, module string) (*release.Side, described, error) {
+func (s *source) side(ctx context.Context, arg, option string, work map[string]float64, counter *tree.Counter) (*release.Side, described, *decode.Table, error) {
 	path := arg
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
 		list, err := references(arg)
 		if err != nil {
-			return nil, described{}, err
+			return nil, described{}, nil, err
 		}
 		path = list[0]
 	}
 	in, err := s.read(ctx, []string{path})
 	if err != nil {
-		return nil, described{}, err
+		return nil, described{}, nil, err
 	}
-	side, err := reference.Of(in.table, in.table.Comments())
+	side, err := reference.Of(ctx, counter, in.table, in.table.Comments())
 	if err != nil {
-		return nil, described{}, fmt.Errorf("%s: %w", in.from, err)
+		return nil, described{}, nil, fmt.Errorf("%s: %w", in.from, err)
 	}
-	side.Module = module
-	says := side.Work()
+	says := side.Pieces.Work
 	for _, name := range slices.Sorted(maps.Keys(work)) {
 		if n, known := says[name]; known && n != work[name] {
-			return nil, described{}, fmt.Errorf("%s %s=%v: %s says itself that there were %v; leave out %s, or name a unit that it does not count", option, name, work[name], in.from, n, option)
+			return nil, described{}, nil, fmt.Errorf("%s %s=%v: %s says itself that there were %v; leave out %s, or name a unit that it does not count", option, name, work[name], in.from, n, option)
 		}
 	}
 	if len(work) > 0 { // it is of the whole profile
-		side.Windows = []release.Window{{Samples: float64(in.table.Count()), CPU: release.SampledCPU(in.table), Elapsed: float64(in.table.DurationNanos) * 1e-9, Work: work}}
+		side.AsOne(in.table, work)
 	}
 	if side.Build == (release.Build{}) {
 		side.Build.Version = filepath.Base(in.from)
 	}
-	return side, in.describe(), nil
+	return side, in.describe(), in.table, nil
 }
 
 // references are the files of a folder, that of the build that was first seen last first: of two builds that run
 // at once, either may have written last.
 func references(dir string) ([]string, error) {
-	if info, err := os.Stat(filepath.Join(dir, "references")); err == nil && info.IsDir() { // DumpDir
-		dir = filepath.Join(dir, "references")
+	for _, below := range []string{dumps.FolderName, "references"} { // in DumpDir
+		if info, err := os.Stat(filepath.Join(dir, below)); err == nil && info.IsDir() {
+			dir = filepath.Join(dir, below)
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -144,8 +157,12 @@ func since(path string, written time.Time) time.Time {
 	if err != nil {
 		return written
 	}
-	side, err := reference.Decode(new(decode.Decoder), b)
+	t, err := new(decode.Decoder).Bytes(b)
 	if err != nil {
+		return written
+	}
+	side, _, err := reference.Facts(t.Comments())
+	if err != nil || side == nil {
 		return written
 	}
 	return reference.Since(side, written)
@@ -168,7 +185,7 @@ func newest(dir string) ([]string, error) {
 
 // common is the unit of work that both sides know, "" if there is none.
 func common(before, now *release.Side, per string) (string, error) {
-	was, is := before.Work(), now.Work()
+	was, is := before.Pieces.Work, now.Pieces.Work
 	if per != "" {
 		if !(was[per] > 0) || !(is[per] > 0) {
 			return "", fmt.Errorf("-per %s: expected how many there were on both sides, found %v in OLD (-base-work) and %v in NEW (-work)", per, was[per], is[per])
@@ -187,7 +204,7 @@ func common(before, now *release.Side, per string) (string, error) {
 func noUnit(before, now *release.Side) error {
 	found := func(side *release.Side) string {
 		var list []string
-		for name, n := range side.Work() {
+		for name, n := range side.Pieces.Work {
 			list = append(list, fmt.Sprintf("%s=%v", name, n))
 		}
 		slices.Sort(list)
@@ -199,18 +216,15 @@ func noUnit(before, now *release.Side) error {
 
 // growthBudgets are the budgets of growth among those that are given, or the usual ones. The exit status follows
 // the whole process, too, where a unit of work is known: many functions may have grown that are small.
-func growthBudgets(files, sentences []string, per string) (budget.Set, error) {
-	if len(files)+len(sentences) == 0 {
-		sentences = []string{"no function grows above 3 points"}
+func growthBudgets(given budget.Set, per string) (budget.Set, error) {
+	if len(given) == 0 {
+		usual := []string{"no function grows above 3 points"}
 		if per != "" {
-			sentences = []string{"no function grows above 3 points per " + per, "process grows below 10% per " + per}
+			usual = []string{"no function grows above 3 points per " + per, "process grows below 10% per " + per}
 		}
+		return readBudgets(nil, usual)
 	}
-	set, err := readBudgets(files, sentences)
-	if err != nil {
-		return nil, err
-	}
-	set = slices.DeleteFunc(set, func(b budget.Budget) bool { return b.Rule != budget.RuleGrows })
+	set := slices.DeleteFunc(slices.Clone(given), func(b budget.Budget) bool { return b.Rule != budget.RuleGrows })
 	if len(set) == 0 {
 		return nil, errors.New("expected budgets of growth, such as \"no function grows above 3 points\", found none: profguard check judges others")
 	}
@@ -220,24 +234,28 @@ func growthBudgets(files, sentences []string, per string) (budget.Set, error) {
 // judgeDiff compares the sides for each budget.
 func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, per string) (*outcome, error) {
 	d := &outcome{command: "diff"}
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range rules {
-		c, err := release.Compare(ctx, before, now, release.Options{Per: r.Per, Limit: limitOf(&r), Except: r.Except})
+		o := release.Options{Per: r.Per, Limit: limitOf(&r), Except: r.Except, Label: r.Label}
+		c, err := release.Compare(ctx, before, now, o)
 		if err != nil {
 			return nil, err
 		}
-		if d.Comparison == nil || d.Comparison.Per != per && r.Per == per {
+		if r.Label == "" && (d.Comparison == nil || d.Comparison.Per != per && r.Per == per) {
 			d.Comparison = c
 		}
 		f := judge.Finding{Samples: int64(c.Now.Samples)}
-		why := "diff judges budgets on each function and on the process; check -base judges others"
+		why := "diff judges budgets on each function, on each value of a label, and on the process; check -base judges others"
 		switch {
-		case r.Class == judge.Each && !r.Packages && r.In == "" && len(r.Where) == 0:
+		case r.Class == judge.Each && !r.Packages && r.Kind == kinds.CPU && r.In == "" && len(r.Where) == 0:
 			f.Verdict = c.Verdict()
-			why = whyFunctions(c, f.Verdict)
+			why = whyFunctions(c, f.Verdict, cmp.Or(r.Label, "function"))
+			if c.Without > 0.1 {
+				why += fmt.Sprintf("; %s of the samples have no %s", unit.Format(c.Without, unit.Share), r.Label)
+			}
 			if more, _, _ := c.Lists(); len(more) > 0 {
 				f.Value, f.Low, f.High, f.Hits = more[0].Points.Value, more[0].Points.Low, more[0].Points.High, int64(more[0].Hits)
 			}
@@ -245,9 +263,14 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 			f.Verdict, f.Value, f.Low, f.High = c.ProcessVerdict(r.Limit), c.Process.Value, c.Process.Low, c.Process.High
 			why = cmp.Or(c.Why, c.Headline())
 		}
-		result := set[i].Result(f)
+		result := bridge.Result[budget.Result](set[i], f)
 		result.Reason = why
 		d.Results = append(d.Results, result)
+	}
+	if d.Comparison == nil { // all are about values
+		if d.Comparison, err = release.Compare(ctx, before, now, release.Options{Per: per}); err != nil {
+			return nil, err
+		}
 	}
 	d.Balance = d.Comparison.Balance()
 	return d, nil
@@ -261,10 +284,10 @@ func limitOf(r *judge.Rule) float64 {
 	return 0
 }
 
-// whyFunctions says why no function, or which one, has grown too much.
-func whyFunctions(c *release.Comparison, verdict evidence.Verdict) string {
+// whyFunctions says why no function or value, or which one, has grown too much.
+func whyFunctions(c *release.Comparison, verdict evidence.Verdict, each string) string {
 	if c.Why != "" {
-		return c.Why
+		return c.Why + remedy(c)
 	}
 	more, _, _ := c.Lists()
 	if len(more) > 0 {
@@ -275,16 +298,23 @@ func whyFunctions(c *release.Comparison, verdict evidence.Verdict) string {
 		return strings.Join(list, "; ")
 	}
 	if verdict == evidence.Pass {
-		return "no function has"
+		return "no " + each + " has"
 	}
-	var likeliest *release.Function
-	for i := range c.Functions {
-		if f := &c.Functions[i]; f.Status == release.Undecided && (likeliest == nil || f.Points.Low > likeliest.Points.Low) {
-			likeliest = f
-		}
-	}
+	likeliest := c.Nearest()
 	if likeliest == nil {
 		return "too few samples to tell"
 	}
-	return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), likeliest.Name, likeliest.PointsText(), likeliest.At(), cmp.Or(c.Machine, "more samples will tell"))
+	return fmt.Sprintf("after %s, %s may have: %s%s; %s", unit.Plural(int64(c.Now.Samples), "sample"), c.Named(likeliest.Name), likeliest.PointsText(), likeliest.At(), c.Remedy())
+}
+
+// remedy says what makes a verdict of shares, as the end of a sentence.
+func remedy(c *release.Comparison) string {
+	if c.Per != "" || len(c.Functions) == 0 {
+		return ""
+	}
+	text := "; to have a verdict, say how much work was done in both, such as -base-work request=90000 -work request=30000"
+	if few := min(c.Before.Samples, c.Now.Samples); few < release.LeastShares {
+		text += fmt.Sprintf(", or take profiles that are %.1f times as long", math.Ceil(10*release.LeastShares/few)/10)
+	}
+	return text
 }

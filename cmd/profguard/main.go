@@ -1,15 +1,13 @@
-// Command profguard compares profiles with budgets from a shell, writes budgets
-// for a program that has none, and compares the benchmarks of two revisions.
+// Command profguard judges profiles, benchmarks and builds of Go programs by budgets.
 //
 //	profguard check -budget 'no function above 20% cumulative' http://localhost:6060
 //	profguard check -b budgets.txt -base before.pprof after.pprof
 //	profguard diff before.pprof after.pprof -base-work request=9000 -work request=8000
 //	profguard suggest http://localhost:6060 > budgets.txt
 //	profguard compare -base origin/main ./...
+//	profguard rollout -prometheus http://prometheus:9090 -job shop
 //
-// A profile is a file, the address of a service that has net/http/pprof, or "-" for
-// standard input. Several of the same program are added up.
-// "profguard help" has the rest.
+// "profguard help" lists the commands, and "profguard COMMAND -h" the flags of one.
 package main
 
 import (
@@ -20,35 +18,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 )
-
-const usage = `profguard compares profiles with budgets, and benchmarks with those of another revision.
-
-  profguard check -b budgets.txt PROFILE...       are the budgets kept?
-  profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command
-  profguard diff OLD NEW                          what does a build cost more than the one before, and where?
-  profguard suggest PROFILE...                    budgets to begin with, and what to look at first
-  profguard compare -base REF [PACKAGE...]        do benchmarks cost more than before?
-  profguard probe -b budgets.txt -allow TARGETS   an exporter for Prometheus, of many services that have no guard
-
-PROFILE is a file, the address of a service with net/http/pprof
-(http://localhost:6060), or - for standard input. Several are read one after the other
-and added up: more samples decide more. check asks a service for all that the budgets
-need, at the same time: profiles of each kind, and /metrics. Limits on allocations that a
-guard takes for its period are for a minute here.
-diff compares by a unit of work if both sides know one: references, which a guard writes to
-DumpDir/references, do; for others say -base-work request=1000 and -work request=1200. It also
-takes that folder alone, for its two newest builds.
-check and diff write text, or with -o: json (its form has a version), markdown for a pull request,
-and github, annotations beside its lines. Files have their paths in the repository that the
-command runs in.
-The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
-
-A budget on a name that is not in the profile is undecided if the profile has one that is
-nearly the same. Put a name in double quotes if it is right as it stands.
-
-` + exits
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -62,29 +35,23 @@ func main() {
 // run is the command, with its arguments.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
-		fmt.Fprint(stderr, usage)
+		fmt.Fprint(stderr, usage())
 		return exitMisuse
 	}
-	var command func(context.Context, []string, streams) (int, error)
 	switch args[0] {
-	case "check":
-		command = check
-	case "diff":
-		command = diff
-	case "suggest":
-		command = suggest
-	case "compare":
-		command = compareBenchmarks
-	case "probe":
-		command = probe
 	case "help", "-h", "-help", "--help":
-		fmt.Fprint(stdout, usage)
+		fmt.Fprint(stdout, usage())
 		return exitKept
-	default:
-		fmt.Fprintf(stderr, "profguard: expected check, diff, suggest, compare or probe, found %q\n\n%s", args[0], usage)
+	case "version", "-version", "--version":
+		fmt.Fprintln(stdout, installed())
+		return exitKept
+	}
+	c, found := named(args[0])
+	if !found {
+		fmt.Fprintf(stderr, "profguard: expected %s, found %q\n\n%s", allNames(), args[0], usage())
 		return exitMisuse
 	}
-	status, err := command(ctx, args[1:], streams{stdin, stdout, stderr})
+	status, err := c.run(ctx, args[1:], streams{stdin, stdout, stderr})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return exitKept
@@ -92,4 +59,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "profguard %s: %v\n", args[0], err)
 	}
 	return status
+}
+
+// installed is the version of the command, and the Go release and platform that it was built with.
+func installed() string {
+	v := "(devel)"
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		v = b.Main.Version
+	}
+	return fmt.Sprintf("profguard %s, %s, %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -23,16 +24,16 @@ const maxMetrics, maxLine, maxKept = 64 << 20, 1 << 20, 4 << 20
 type metrics struct {
 	at     time.Time
 	types  map[string]string
-	series map[string][]series // by name
+	series map[string][]oneSeries // by name
 }
 
-type series struct {
+type oneSeries struct {
 	text  string // with its labels
 	value float64
 }
 
-// readMetrics asks a service for its metrics of these names.
-func (s *source) readMetrics(ctx context.Context, at *url.URL, names map[string]bool) (*metrics, error) {
+// readMetrics asks a service for its metrics of the names that are asked for.
+func (s *source) readMetrics(ctx context.Context, at *url.URL, asked func(name []byte) bool) (*metrics, error) {
 	resp, err := s.request(ctx, at.String(), patience)
 	if err != nil {
 		return nil, err
@@ -41,16 +42,16 @@ func (s *source) readMetrics(ctx context.Context, at *url.URL, names map[string]
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s%s", at.Redacted(), resp.Status, s.credentials.remedy(resp.StatusCode))
 	}
-	m, err := parseMetrics(resp.Body, names)
+	m, err := parseMetrics(resp.Body, asked)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at.Redacted(), err)
 	}
 	return m, nil
 }
 
-// namesOf are the metrics that tell the figures of a process, what it has used and what it is, and
-// those that count units of work.
-func namesOf(units []string) map[string]bool {
+// namesOf asks for the metrics that tell the figures of a process, what it has used and what it is, and
+// for those that count units of work.
+func namesOf(units []string) (asked func(name []byte) bool) {
 	names := map[string]bool{startTime: true, cpuTotal: true, bytesTotal: true, objectsTotal: true, buildInfo: true, goInfo: true}
 	for _, name := range figureMetrics {
 		names[name] = true
@@ -60,7 +61,7 @@ func namesOf(units []string) map[string]bool {
 			names[u.Name], names[u.Name+"_count"] = true, true
 		}
 	}
-	return names
+	return func(name []byte) bool { return names[string(name)] }
 }
 
 // Metrics of client_golang's collectors.
@@ -73,17 +74,17 @@ const (
 	goInfo       = "go_info"
 )
 
-// parseMetrics reads the lines "# TYPE name type" and "name{labels} value" of these names, and skips
-// others.
-func parseMetrics(r io.Reader, names map[string]bool) (*metrics, error) {
-	m := &metrics{at: time.Now(), types: map[string]string{}, series: map[string][]series{}}
+// parseMetrics reads the lines "# TYPE name type" and "name{labels} value" of the names that are
+// asked for, and skips others.
+func parseMetrics(r io.Reader, asked func(name []byte) bool) (*metrics, error) {
+	m := &metrics{at: time.Now(), types: map[string]string{}, series: map[string][]oneSeries{}}
 	body := &io.LimitedReader{R: r, N: maxMetrics}
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxLine)
 	kept := 0
 	for lines.Scan() {
 		line := lines.Bytes()
-		if f := bytes.Fields(line[:min(len(line), 1000)]); len(f) == 4 && string(f[0]) == "#" && string(f[1]) == "TYPE" && names[string(f[2])] {
+		if f := bytes.Fields(line[:min(len(line), 1000)]); len(f) == 4 && string(f[0]) == "#" && string(f[1]) == "TYPE" && asked(f[2]) {
 			m.types[string(f[2])] = string(f[3])
 		}
 		end := bytes.LastIndexByte(line, '}') + 1
@@ -91,7 +92,7 @@ func parseMetrics(r io.Reader, names map[string]bool) (*metrics, error) {
 			end = max(bytes.IndexByte(line, ' '), 0)
 		}
 		name, _, _ := bytes.Cut(line[:end], []byte("{"))
-		if !names[string(name)] {
+		if !asked(name) {
 			continue
 		}
 		value, _, _ := strings.Cut(strings.TrimSpace(string(line[end:])), " ") // a time may follow
@@ -99,7 +100,7 @@ func parseMetrics(r io.Reader, names map[string]bool) (*metrics, error) {
 			if kept += end + 64; kept > maxKept {
 				return nil, fmt.Errorf("expected at most %d MiB of series of %s and the others that are asked for, found more", maxKept>>20, name)
 			}
-			m.series[string(name)] = append(m.series[string(name)], series{string(line[:end]), v})
+			m.series[string(name)] = append(m.series[string(name)], oneSeries{string(line[:end]), v})
 		}
 	}
 	if body.N <= 0 {
@@ -118,15 +119,15 @@ func (m *metrics) label(name, label string) string {
 	return u.Labels[label]
 }
 
-// sum adds up the series of a metric that have the labels of a unit of work. known says that the
-// metric has series.
-func (m *metrics) sum(u unit.Work) (sum float64, known bool) {
+// of yields the labels and the value of the series of a metric that have the labels of a unit of work. known says that
+// the metric has series that count.
+func (m *metrics) of(u unit.Work, yield func(labels map[string]string, value float64)) (known bool) {
 	name := u.Name
 	switch m.types[name] {
 	case "histogram", "summary":
 		name += "_count"
 	case "gauge":
-		return 0, false
+		return false
 	}
 	for _, s := range m.series[name] {
 		has, ok := unit.ParseWork(s.text)
@@ -135,10 +136,43 @@ func (m *metrics) sum(u unit.Work) (sum float64, known bool) {
 			ok = ok && has.Labels[key] == value
 		}
 		if ok {
-			sum += s.value
+			yield(has.Labels, s.value)
 		}
 	}
+	return known
+}
+
+// sum adds them up.
+func (m *metrics) sum(u unit.Work) (sum float64, known bool) {
+	known = m.of(u, func(_ map[string]string, value float64) { sum += value })
 	return sum, known
+}
+
+// by adds up the series of each value of the label behind "by", of those with the largest counts.
+func (m *metrics) by(u unit.Work) map[string]float64 {
+	sums := map[string]float64{}
+	m.of(u, func(labels map[string]string, value float64) {
+		if of, labelled := labels[u.By]; labelled {
+			sums[of] += value
+		}
+	})
+	return charge.Largest(sums)
+}
+
+// grownBy is by how much a part of the count of each value has grown since earlier metrics, nil if the unit of work has
+// no values. A value that is not in both is not known.
+func (m *metrics) grownBy(before *metrics, text string, part float64) map[string]float64 {
+	u, ok := unit.ParseWork(text)
+	if !ok || u.By == "" || !m.has(u) {
+		return nil
+	}
+	grown, was := map[string]float64{}, before.by(u)
+	for value, n := range m.by(u) {
+		if then, known := was[value]; known && n >= then {
+			grown[value] = (n - then) * part
+		}
+	}
+	return grown
 }
 
 // has reports whether the metric of a unit of work has series.

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/forms"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // outcomeForm is the version of an outcome as JSON. One that older readers would misread has a higher number.
@@ -29,14 +34,14 @@ type outcome struct {
 }
 
 // formatNames are the values of -o.
-var formatNames = []string{"text", "json", "markdown", "github"}
+var formatNames = []string{"text", "json", "markdown", "github", "junit"}
 
 // formatFlag is -o.
 func formatFlag(f *flag.FlagSet) *string {
 	format := formatNames[0]
-	f.Func("o", "write `text` (the default), json, markdown (for a pull request) or github (annotations of its lines)", func(s string) error {
+	f.Func("o", "write `text` (the default), json, markdown (for a pull request), github (annotations of its lines) or junit", func(s string) error {
 		if format = s; !slices.Contains(formatNames, s) {
-			return fmt.Errorf("expected text, json, markdown or github")
+			return fmt.Errorf("expected text, json, markdown, github or junit")
 		}
 		return nil
 	})
@@ -84,9 +89,12 @@ func (r *outcome) write(w io.Writer, format string) (status int, err error) {
 	r.Version, r.Overall = outcomeForm, word(v)
 	r.code = worktreeAt(".")
 	r.locate()
-	if format == "json" {
+	switch format {
+	case "json":
 		err = forms.JSON(w, r)
-	} else {
+	case "junit":
+		err = r.junit().Write(w)
+	default:
 		var b strings.Builder
 		map[string]func(*strings.Builder){"text": r.text, "markdown": r.markdown, "github": r.github}[format](&b)
 		_, err = io.WriteString(w, b.String())
@@ -101,15 +109,7 @@ func (r *outcome) write(w io.Writer, format string) (status int, err error) {
 func (r *outcome) locate() {
 	for i := range r.Results {
 		for j := range r.Results[i].Offenders {
-			o := &r.Results[i].Offenders[j]
-			for _, f := range []*budget.Frame{&o.Frame, &o.Blame} {
-				f.File = r.code.relative(f.Function, f.File)
-			}
-			for _, list := range [][]budget.Frame{o.Callers, o.Callees} {
-				for k := range list {
-					list[k].File = r.code.relative(list[k].Function, list[k].File)
-				}
-			}
+			r.code.locate(&r.Results[i].Offenders[j])
 		}
 	}
 	if r.Comparison != nil {
@@ -157,8 +157,9 @@ func (r *outcome) markdown(b *strings.Builder) {
 		for i := range r.Results {
 			if result := &r.Results[i]; result.Verdict == v {
 				function, at := "", ""
-				if places := placesOf(result); len(places) > 0 && v != budget.Pass {
-					function, at = forms.Code(places[0].function), forms.Escape(places[0].String())
+				if places := placesOf(result, blameOf); len(places) > 0 && v != budget.Pass {
+					owner := words.Owned((*judge.Frame)(&result.Offenders[0].Owner))
+					function, at = forms.Code(places[0].function), forms.Escape(places[0].String()+owner)
 				}
 				rows = append(rows, []string{word(v), forms.Code(result.Budget.String()), forms.Escape(result.Reason), function, at})
 			}
@@ -174,6 +175,40 @@ func (r *outcome) markdown(b *strings.Builder) {
 	b.WriteString(forms.Table(header, rows))
 }
 
+// junit has a test case for each budget. What is undecided counts as skipped, with its reason and what was found.
+func (r *outcome) junit() *forms.Suite {
+	s := &forms.Suite{Name: "profguard " + r.command}
+	for _, p := range r.Profiles {
+		if took := time.Duration(p.Seconds * 1e9); !p.Base && took > s.Took {
+			s.Took = took
+		}
+	}
+	var changes strings.Builder
+	if r.Comparison != nil {
+		balanceText(&changes, r)
+	}
+	for i := range r.Results {
+		result := &r.Results[i]
+		c := forms.Case{
+			Class: "profguard." + r.command, Name: cmp.Or(result.Budget.Name, result.Budget.String()),
+			Failed: result.Verdict == budget.Fail, Skipped: result.Verdict == budget.Inconclusive,
+			Message: pattern.Visible(result.Reason),
+		}
+		switch {
+		case c.Failed:
+			c.Text = strings.TrimSpace(result.String() + "\n\n" + changes.String())
+		case c.Skipped && changes.Len() > 0:
+			c.Out = strings.TrimSpace(changes.String()) // where to look, which few samples show as well
+		case c.Skipped && len(result.Offenders) > 0:
+			c.Out = result.String()
+		case !c.Skipped:
+			c.Out = c.Message
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
+
 // A place is a line of the program to look at, and the offender that it leads to.
 type place struct {
 	function string
@@ -186,7 +221,7 @@ func (p place) String() string {
 	if p.file == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", p.file, p.line)
+	return words.Place(&judge.Frame{File: p.file, Line: p.line})
 }
 
 // annotate writes an annotation, beside a line if that is in the repository.
@@ -200,17 +235,33 @@ func (r *outcome) annotate(b *strings.Builder, p place, v budget.Verdict, title,
 	b.WriteString(a.String())
 }
 
+// blameOf is the line that an offender is blamed on.
+func blameOf(o *budget.Offender) budget.Frame {
+	if o.Blame.File != "" {
+		return o.Blame
+	}
+	if o.Within.Function != "" { // of a value
+		return o.Within
+	}
+	return o.Frame
+}
+
+// ownerOf is the line of the function that makes an offender expensive, or what it is blamed on.
+func ownerOf(o *budget.Offender) budget.Frame {
+	if o.Owner.File != "" {
+		return o.Owner
+	}
+	return blameOf(o)
+}
+
 // placesOf are the lines to look at, of the worst offender first. Several offenders at one line, as those of
 // a chain of calls, are one.
-func placesOf(r *budget.Result) (places []place) {
+func placesOf(r *budget.Result, line func(*budget.Offender) budget.Frame) (places []place) {
 	for i := range r.Offenders {
 		o := &r.Offenders[i]
-		at := o.Blame
-		if at.File == "" {
-			at = o.Frame
-		}
+		at := line(o)
 		p := place{o.Function, at.File, at.Line}
-		if !slices.ContainsFunc(places, func(q place) bool { return q.String() == p.String() }) {
+		if !slices.ContainsFunc(places, func(q place) bool { return q.file == p.file && q.line == p.line }) {
 			places = append(places, p)
 		}
 	}
@@ -228,7 +279,7 @@ func (r *outcome) github(b *strings.Builder) {
 				continue
 			}
 			title := "profguard: " + result.Budget.String()
-			places := placesOf(result)
+			places := placesOf(result, ownerOf)
 			if len(places) == 0 || result.Verdict != budget.Fail { // lines only for what is proved
 				r.annotate(b, place{}, result.Verdict, title, result.Reason)
 				continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -20,30 +21,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/series"
 	"github.com/profguard/profguard/internal/unit"
 )
 
 // probe serves what a guard in each of many targets would export, as an exporter of Prometheus.
 func probe(ctx context.Context, args []string, std streams) (int, error) {
-	p := &prober{source: source{streams: std, stays: true}, judging: &judging{every: guardPeriod}, said: lines{to: std.err}}
+	p := &prober{source: source{streams: std, stays: true}, log: log.New(std.err, "", 0)}
 	var files, sentences []string
 	f := newFlags("probe")
-	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
+	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
-	listen := f.String("listen", ":9201", "the `address` to serve /probe and /metrics at")
+	listen := f.String("listen", ":9201", "the `address` for /probe and /metrics")
 	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060, or a network such as 10.1.0.0/16; may be given several times", p.allowed.add)
 	p.source.credentials.flag(f)
-	f.IntVar(&p.source.seconds, "seconds", 10, "how many `seconds` a profile takes; scrape_timeout must be longer by a few")
-	f.DurationVar(&p.judging.every, "every", guardPeriod, "the `period`, which is the scrape_interval; a target that is asked again within half of it has the same answer")
-	f.IntVar(&p.judging.functions, "functions", 100, "how many functions of each target are exported at most, for the rules of fleets; 0 for none")
-	f.Func("unit", "a counter of the targets' `metrics` that counts work, such as http_requests_total; may be given several times. Those of budgets are counted anyway", p.unit)
-	f.StringVar(&p.judging.module, "module", "", "the `path` of your module, for whom to blame and what is a server's own work")
-	f.StringVar(&p.source.metrics, "metrics", "/metrics", "the `path` of the targets' own metrics")
-	concurrency := f.Int("concurrency", 50, "how many targets are probed at the same time, at most")
-	f.IntVar(&p.most, "targets", 1000, "how many targets are remembered, at most; those that are not asked for make room for others")
+	f.IntVar(&p.source.seconds, "seconds", 10, "the length of a profile in `seconds`; scrape_timeout must be a few seconds longer")
+	f.DurationVar(&p.judged.Every, "every", guardPeriod, "the `period`: set it to the scrape_interval. A target that is asked again within half of it gets the same answer")
+	f.IntVar(&p.judged.Functions, "functions", 100, "the maximum number of functions exported for each target, which rollout compares; 0 for none")
+	f.Func("unit", "a counter in the targets' `metrics` that counts work, such as http_requests_total; may be given several times. Units that budgets name are always counted", p.unit)
+	f.StringVar(&p.judged.Module, "module", "", "the `path` of your module, to find your calls and to tell a server's own work from yours")
+	f.StringVar(&p.source.metrics, "metrics", "/metrics", "the `path` of each target's own metrics")
+	concurrency := f.Int("concurrency", 50, "the maximum number of targets probed at the same time")
+	f.IntVar(&p.most, "targets", 1000, "the maximum number of targets remembered; the least recently probed is dropped")
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
@@ -69,13 +73,15 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 // A prober answers probes.
 type prober struct {
 	source  source
-	judging *judging
+	judged  loop.RemoteConfig // how targets are judged
+	rules   []judge.Rule
+	units   []string
 	allowed allowed
 	most    int
 	slots   chan struct{}
 	results *prometheus.CounterVec
 	running prometheus.Gauge
-	said    lines
+	log     *log.Logger
 
 	mu      sync.Mutex
 	targets map[string]*probeTarget
@@ -89,9 +95,8 @@ type probeTarget struct {
 	mu     sync.Mutex
 	busy   chan struct{} // closed when the running probe is done; nil without one
 	ended  time.Time
-	answer page // of the last probe
-	failed string
-	lacks  string
+	answer page   // of the last probe
+	wrong  string // what the log has said of it, "" if nothing is wrong
 	known  *watched
 }
 
@@ -99,31 +104,31 @@ func (p *prober) unit(text string) error {
 	if _, ok := unit.ParseWork(text); !ok {
 		return fmt.Errorf("expected the name of a counter, found %q", text)
 	}
-	p.judging.units = append(p.judging.units, text)
+	p.units = append(p.units, text)
 	return nil
 }
 
 // prepare checks the flags and compiles the budgets.
 func (p *prober) prepare(set budget.Set, concurrency int) error {
-	j := p.judging
+	j := &p.judged
 	set, err := p.withoutGrowth(set)
 	if err != nil {
 		return err
 	}
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	switch {
 	case err != nil:
 		return err
-	case len(set) > maxProbed:
-		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", maxProbed, len(set))
+	case len(set) > series.Max:
+		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", series.Max, len(set))
 	case len(p.allowed.hosts)+len(p.allowed.nets) == 0:
-		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: who can reach the probe makes it send requests")
+		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: anyone who can reach the probe can make it send requests")
 	case p.source.credentials.file != "" && p.allowed.anyHost() != "":
-		return fmt.Errorf("-allow '%s' and -authorization: expected patterns that end in a dot and a name, such as *.shop:6060, and networks, such as 10.1.0.0/16: who can reach the probe could have the token sent to a host of their own", p.allowed.anyHost())
+		return fmt.Errorf("-allow '%s' and -authorization: expected patterns that end in a dot and a name, such as *.shop:6060, and networks, such as 10.1.0.0/16: anyone who can reach the probe could have the token sent to their own host", p.allowed.anyHost())
 	case strings.Contains(p.source.metrics, "//"):
 		return fmt.Errorf("-metrics: expected a path such as /metrics, found %q: -allow says which hosts are asked", p.source.metrics)
-	case j.functions < 0 || j.functions > 1000:
-		return fmt.Errorf("-functions: expected 0 to 1000, found %d", j.functions)
+	case j.Functions < 0 || j.Functions > 1000:
+		return fmt.Errorf("-functions: expected 0 to 1000, found %d", j.Functions)
 	case concurrency < 1 || p.most < 1:
 		return fmt.Errorf("-concurrency and -targets: expected 1 or more, found %d and %d", concurrency, p.most)
 	}
@@ -134,14 +139,10 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 	if err := trial.load(); err != nil {
 		return err
 	}
-	if j.window = time.Duration(p.source.seconds) * time.Second; j.every < j.window {
-		return fmt.Errorf("-every: expected the scrape_interval, at least -seconds (%v), found %v", j.window, j.every)
+	if j.Window = time.Duration(p.source.seconds) * time.Second; j.Every < j.Window {
+		return fmt.Errorf("-every: expected the scrape_interval, at least -seconds (%v), found %v", j.Window, j.Every)
 	}
-	j.set, j.rules, j.byKind = set, rules, map[string][]judge.Rule{}
-	for i := range rules {
-		kind := kindOfRule(&rules[i])
-		j.byKind[kind] = append(j.byKind[kind], rules[i])
-	}
+	j.Budgets, j.Kind, p.rules = set, (*judge.Rule).SampledBy, rules
 	for _, text := range unitsOf(rules) {
 		if err := p.unit(text); err != nil {
 			return err
@@ -150,35 +151,42 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 	p.source.streams.err = io.Discard // requests are silent
 	p.slots, p.targets = make(chan struct{}, concurrency), map[string]*probeTarget{}
 	p.results = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "profguard_probes_total", Help: "Probes by result."}, []string{"result"})
-	for _, result := range []string{"ok", "failed", "refused", "crowded", "late", "panic"} {
+	for _, result := range probeResults {
 		p.results.WithLabelValues(result)
 	}
-	p.running = prometheus.NewGauge(prometheus.GaugeOpts{Name: "profguard_probes_running", Help: "Probes that are under way."})
+	p.running = prometheus.NewGauge(prometheus.GaugeOpts{Name: "profguard_probes_running", Help: "Running probes."})
 	return nil
+}
+
+// probeResults are how requests for a probe end. docs/reference.md has the comments.
+var probeResults = []string{
+	"ok",      // the target has answered
+	"failed",  // the target has not answered with what is needed
+	"refused", // the target is not allowed, or the request is wrong
+	"crowded", // there was no place for the target or for the probe in time
+	"late",    // the target has not answered in time
+	"panic",   // the probe has panicked
 }
 
 // withoutGrowth are the budgets that a probe can judge. A file of budgets may be that of a guard, which
 // has baselines.
 func (p *prober) withoutGrowth(set budget.Set) (kept budget.Set, err error) {
-	rules, err := set.Rules()
+	rules, err := bridge.Rules(set)
 	if err != nil {
 		return nil, err
 	}
 	for i := range rules {
 		if rules[i].Test == judge.Grows {
-			fmt.Fprintf(p.source.err, "%s: left out, without series: the probe has no baseline; ProfguardReleaseCostsMore in docs/alerts.yml compares releases\n", set[i])
+			fmt.Fprintf(p.source.err, "%s: left out, without series: the probe has no baseline; docs/releases.md says how releases are compared\n", set[i])
 			continue
 		}
 		kept = append(kept, set[i])
 	}
 	if len(kept) == 0 {
-		return nil, errors.New("expected budgets that a probe can judge, found only such that grow: drop them, and say for instance -budget 'no function above 30%'")
+		return nil, errors.New("expected budgets that a probe can judge, found only budgets of growth: drop them, and give for instance -budget 'no function above 30%'")
 	}
 	return kept, nil
 }
-
-// maxProbed is the most budgets, for as many series as a guard has.
-const maxProbed = 100
 
 const welcome = `profguard probe, an exporter for Prometheus
 
@@ -186,14 +194,14 @@ const welcome = `profguard probe, an exporter for Prometheus
 /metrics                  those of the probe itself
 /-/healthy                200 while it serves
 
-docs/fleet.md has the configuration of Prometheus.
+docs/releases.md has the configuration of Prometheus.
 `
 
 // serve answers until the context ends.
 func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
 	own := prometheus.NewRegistry()
 	own.MustRegister(p.results, p.running, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "profguard_probe_targets", Help: "Targets that are remembered."}, func() float64 {
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "profguard_probe_targets", Help: "Remembered targets."}, func() float64 {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return float64(len(p.targets))
@@ -267,15 +275,15 @@ func (p *prober) probe(server context.Context, w http.ResponseWriter, r *http.Re
 
 // timeLeft is how long an answer may take: as long as Prometheus waits, less what it takes to send.
 func (p *prober) timeLeft(r *http.Request) (time.Duration, error) {
-	most := p.judging.window + patience
+	most := p.judged.Window + patience
 	text := r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds")
 	if text == "" {
 		return most, nil
 	}
 	seconds, err := strconv.ParseFloat(text, 64)
 	left := time.Duration(seconds*float64(time.Second)) - 500*time.Millisecond
-	if err != nil || !(seconds > 0) || left < p.judging.window+500*time.Millisecond {
-		return 0, fmt.Errorf("expected a scrape_timeout of some seconds more than the %v that a profile takes, found %ss: make it longer, or -seconds shorter", p.judging.window, text)
+	if err != nil || !(seconds > 0) || left < p.judged.Window+500*time.Millisecond {
+		return 0, fmt.Errorf("expected a scrape_timeout of some seconds more than the %v that a profile takes, found %ss: make it longer, or -seconds shorter", p.judged.Window, text)
 	}
 	return min(left, most), nil
 }
@@ -289,7 +297,7 @@ func (p *prober) target(root *url.URL) *probeTarget {
 	t := p.targets[name]
 	if t == nil {
 		if len(p.targets) >= p.most {
-			maps.DeleteFunc(p.targets, func(_ string, t *probeTarget) bool { return time.Since(t.used) > forgotten*p.judging.every })
+			maps.DeleteFunc(p.targets, func(_ string, t *probeTarget) bool { return time.Since(t.used) > forgotten*p.judged.Every })
 		}
 		if len(p.targets) >= p.most {
 			return nil
@@ -313,7 +321,7 @@ func (p *prober) start(server context.Context, t *probeTarget, left time.Duratio
 		return t.busy
 	}
 	done := make(chan struct{})
-	if t.answer != nil && time.Since(t.ended) < p.judging.every/2 {
+	if t.answer != nil && time.Since(t.ended) < p.judged.Every/2 {
 		close(done)
 		return done
 	}
@@ -328,15 +336,15 @@ func (p *prober) run(server context.Context, t *probeTarget, done chan struct{},
 	ctx, cancel := context.WithTimeout(server, left)
 	defer cancel()
 	var answer page
-	var err error
+	var reason, text string // of what is wrong
 	defer func() {
 		if r := recover(); r != nil { // of a profile that a decoder or a judge cannot bear
 			p.results.WithLabelValues("panic").Inc()
-			err = panicked(fmt.Sprint(r))
-			answer = page{}.probed(reasonOf(err), time.Since(began))
+			reason, text = "panic", fmt.Sprintf("the probe has failed (panic): %v", r)
+			answer = (*watched)(nil).page(reason, time.Since(began))
 		}
 		if answer != nil && server.Err() == nil {
-			p.tell(t, err)
+			p.tell(t, reason, text)
 		}
 		t.mu.Lock()
 		t.answer, t.ended, t.busy = answer, time.Now(), nil
@@ -351,119 +359,90 @@ func (p *prober) run(server context.Context, t *probeTarget, done chan struct{},
 	}
 	p.running.Inc()
 	defer p.running.Dec()
-	err = p.ask(ctx, t)
+	a, err := p.ask(ctx, t)
 	result := "ok"
 	if err != nil {
 		result = "failed"
 	}
 	p.results.WithLabelValues(result).Inc()
-	answer = t.known.page().probed(reasonOf(err), time.Since(began))
+	reason, text = p.wrong(t, a, err)
+	answer = t.known.page(reasonOf(err), time.Since(began))
 }
 
-// tell says in the log that a target has begun to fail, for another reason than before, or works again. Only
-// the running probe uses what is noted of it.
-func (p *prober) tell(t *probeTarget, err error) {
-	before, now := t.failed, reasonOf(err)
-	if t.failed = now; now == before {
+// tell says in the log that something begins to be wrong with a target, for another reason than before, or no longer is.
+// Only the running probe uses what is noted of it.
+func (p *prober) tell(t *probeTarget, reason, text string) {
+	before := t.wrong
+	if t.wrong = reason; reason == before {
 		return
 	}
+	if reason == "" {
+		text = "the probe works again"
+	}
+	p.log.Println(pattern.Clipped(t.root.Host+": "+text, 600))
+}
+
+// wrong is what is wrong with a target, in a word and in words; "" for nothing. That its metrics lack something is no
+// failure: budgets on functions are judged without it.
+func (p *prober) wrong(t *probeTarget, a *answer, err error) (reason, text string) {
 	if err != nil {
-		p.said.write(fmt.Sprintf("%s: the probe has failed (%s): %s", t.root.Host, now, strings.TrimPrefix(err.Error(), t.root.Host+": ")))
-	} else {
-		p.said.write(t.root.Host + ": the probe works again")
+		reason = reasonOf(err)
+		return reason, fmt.Sprintf("the probe has failed (%s): %s", reason, strings.TrimPrefix(err.Error(), t.root.Host+": "))
 	}
+	if a.failed != nil {
+		return "metrics", fmt.Sprintf("no metrics, so no figures and no work: %v", a.failed)
+	}
+	for _, text := range p.units {
+		u, _ := unit.ParseWork(text)
+		if _, counted := a.after.sum(u); !counted {
+			return text, fmt.Sprintf("%s has no counter %s: its work counts as none until there is one", a.at.Path, text)
+		}
+	}
+	return "", ""
 }
 
-// tellLack says in the log that the metrics of a target, which is profiled, begin to lack what the probe
-// reads of them. That is no failure: budgets on functions are judged without it.
-func (p *prober) tellLack(t *probeTarget, a *answer) {
-	before := t.lacks
-	if t.lacks = a.lack(p.judging.units); t.lacks == before {
-		return
-	}
-	switch t.lacks {
-	case "":
-	case a.at.Path:
-		p.said.write(fmt.Sprintf("%s: no metrics, so no figures and no work: %v", t.root.Host, a.failed))
-	default:
-		p.said.write(fmt.Sprintf("%s: %s has no counter %s: its work counts as none until there is one", t.root.Host, a.at.Path, t.lacks))
-	}
-}
-
-// reasonOf is a word for why a probe has failed, "" if it has not.
+// reasonOf is a word for why a probe has failed, "" if it has not. docs/reference.md has the comments.
 func reasonOf(err error) string {
 	_, answered := errors.AsType[noProfile](err)
 	_, unauthorized := errors.AsType[noCredentials](err)
-	_, panicking := errors.AsType[panicked](err)
 	network, failed := errors.AsType[net.Error](err)
 	switch {
 	case err == nil:
 		return ""
 	case isBusy(err):
-		return "busy"
+		return "busy" // other code profiles the target
 	case unauthorized:
-		return "authorization"
+		return "authorization" // the file with it cannot be read
 	case answered:
-		return "answer"
+		return "answer" // the target answered with another status than 200, or with a page
 	case errors.Is(err, context.DeadlineExceeded) || failed && network.Timeout():
-		return "late"
+		return "late" // the target has not answered in time
 	case failed:
-		return "unreachable"
-	case panicking:
-		return "panic"
+		return "unreachable" // there is no connection to the target
 	}
-	return "profile"
-}
-
-// panicked is what a probe has panicked with.
-type panicked string
-
-func (e panicked) Error() string { return "panic: " + string(e) }
-
-// lines is a log with at most so many lines in a minute.
-type lines struct {
-	mu    sync.Mutex
-	to    io.Writer
-	since time.Time
-	n     int
-}
-
-const linesPerMinute = 60
-
-func (l *lines) write(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.since) >= time.Minute {
-		if left := l.n - linesPerMinute; left > 0 {
-			fmt.Fprintf(l.to, "%d lines of targets that fail or work again were left out\n", left)
-		}
-		l.since, l.n = now, 0
-	}
-	if l.n++; l.n <= linesPerMinute {
-		fmt.Fprintln(l.to, pattern.Clipped(text, 600))
-	}
+	return "profile" // the profile cannot be read, or is of two processes
 }
 
 // ask asks a target and judges its answer. Only the running probe uses what is known of a target.
-func (p *prober) ask(ctx context.Context, t *probeTarget) error {
-	if t.known == nil {
-		t.known = p.judging.watch()
-	}
-	list := p.judging.inputs(t.root.Host)
+func (p *prober) ask(ctx context.Context, t *probeTarget) (*answer, error) {
+	list := p.inputs(t.root.Host)
 	s := p.source // which is a copy
-	a, err := s.ask(ctx, t.root, list, p.judging.units, judge.Facts{Module: p.judging.module, Work: map[string]float64{}, Figures: map[string]float64{}})
+	a, err := s.ask(ctx, t.root, list, p.units, judge.Facts{Module: p.judged.Module, Work: map[string]float64{}, Figures: map[string]float64{}})
 	if err == nil && a.failed != nil && a.after != nil { // the metrics are of two processes
 		err = a.failed
 	}
+	if t.known == nil || err == nil && t.known.restarted(of(list, kinds.CPU), a) {
+		known, err := p.watch()
+		if err != nil {
+			return a, err
+		}
+		t.known = known
+	}
 	if err != nil {
 		t.known.windows[outcomeOf(err)]++
-		return err
+		return a, err
 	}
-	if t.known.restarted(of(list, kinds.CPU), a) {
-		t.known = p.judging.watch()
-	}
-	p.tellLack(t, a)
-	return cmp.Or(t.known.add(ctx, list, a), list[0].err)
+	return a, cmp.Or(t.known.add(ctx, list, a), list[0].err)
 }
 
 // isBusy reports whether the profiler was in use.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/google/pprof/profile"
 	"go.uber.org/goleak"
 
+	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/waiting"
 )
 
@@ -98,9 +98,9 @@ func (p *runningProbe) get(t *testing.T, path string, header ...string) (status 
 func host(server *httptest.Server) string { return strings.TrimPrefix(server.URL, "http://") }
 
 // value is that of the series that begins with a text, -99 if there is none.
-func value(body, series string) float64 {
+func value(body, name string) float64 {
 	for line := range strings.Lines(body) {
-		if rest, ok := strings.CutPrefix(line, series+" "); ok {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			v := 0.0
 			fmt.Sscan(rest, &v)
 			return v
@@ -328,7 +328,7 @@ func TestProbeTellsWhatIsLacking(t *testing.T) {
 // A target that is probed is not forgotten for others, however many are named; one that is not makes room.
 func TestProbeRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prober{judging: &judging{every: time.Minute}, most: 2, targets: map[string]*probeTarget{}}
+		p := &prober{judged: loop.RemoteConfig{Every: time.Minute}, most: 2, targets: map[string]*probeTarget{}}
 		of := func(host string) *probeTarget { return p.target(&url.URL{Scheme: "http", Host: host}) }
 		steady, other := of("a:1"), of("b:1")
 		for range 2 * forgotten {
@@ -338,25 +338,6 @@ func TestProbeRemembers(t *testing.T) {
 			if now := of("b:2"); (now != nil) != (time.Since(other.used) > forgotten*time.Minute) {
 				t.Errorf("there is room: %t, after %v without a probe", now != nil, time.Since(other.used))
 			}
-		}
-	})
-}
-
-// At most 60 lines are logged in a minute.
-func TestLines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
-		l := lines{to: &out}
-		for range 100 {
-			l.write("a\nb")
-		}
-		if n := strings.Count(out.String(), "\n"); n != linesPerMinute {
-			t.Errorf("%d lines", n)
-		}
-		time.Sleep(time.Minute)
-		l.write("c")
-		if !strings.HasSuffix(out.String(), "\n40 lines of targets that fail or work again were left out\nc\n") {
-			t.Errorf("%s", out.String())
 		}
 	})
 }
@@ -509,27 +490,6 @@ func TestProbeFlags(t *testing.T) {
 		var out bytes.Buffer
 		if status := run(t.Context(), list, nil, &out, &out); status != exitMisuse || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %d %s, want %s", args, status, out.String(), want)
-		}
-	}
-}
-
-// The series are those of a guard, with the same labels and help: docs/exports.md lists them.
-func TestProbeExportsAsAGuard(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/exports.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []exported{
-		budgetState, budgetValue, budgetLow, budgetHigh, budgetLimit, budgetOffender, verdicts, samplesTotal, hitsTotal,
-		windowsTotal, lastWindow, build, functionHits, functionSamples, functionRest, windowSeconds, windowWork, probeSuccess, probeFailure, probeDuration,
-	} {
-		d := regexp.MustCompile(`fqName: "(.*?)", help: "(.*?)", .*variableLabels: \{(.*?)\}`).FindStringSubmatch(m.desc.String())
-		labels := "none"
-		if d[3] != "" {
-			labels = "`" + strings.ReplaceAll(d[3], ",", "`, `") + "`"
-		}
-		if row := fmt.Sprintf("| `%s` | %s | %s |", d[1], labels, d[2]); !strings.Contains(string(doc), row) {
-			t.Errorf("docs/exports.md does not have %s", row)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -25,6 +26,12 @@ func otherProgram(base, t *decode.Table, module string) string {
 	if was, is := binary(base.Program()), binary(t.Program()); was != is && was != "" && is != "" {
 		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
 	}
+	if hashed.MatchString(base.Program()) && hashed.MatchString(t.Program()) {
+		was, is := tested(base), tested(t)
+		if len(was) > 0 && len(is) > 0 && !slices.ContainsFunc(was, func(pkg string) bool { return slices.Contains(is, pkg) }) {
+			return fmt.Sprintf("the base is of another program, the test binary of %s, and this is a profile of that of %s%s", was[0], is[0], remedy)
+		}
+	}
 	was, is := ours(base, module), ours(t, module)
 	if len(was) < leastOurs || len(is) < leastOurs {
 		return ""
@@ -39,8 +46,8 @@ func otherProgram(base, t *decode.Table, module string) string {
 
 // factsOf is what a reference says of itself. It is empty of any other profile.
 func factsOf(t *decode.Table) *release.Side {
-	side, err := reference.Of(t, t.Comments())
-	if err != nil {
+	side, _, err := reference.Facts(t.Comments())
+	if err != nil || side == nil {
 		return &release.Side{} // its samples are judged all the same
 	}
 	return side
@@ -49,17 +56,32 @@ func factsOf(t *decode.Table) *release.Side {
 // knownWork is the work that a reference says was done in it, beside or instead of which more is given.
 // A unit that some of its windows lack stands for less than all its samples, and is left out.
 func knownWork(t *decode.Table, given map[string]float64) map[string]float64 {
-	side := factsOf(t)
-	known := side.Work()
-	for _, w := range side.Windows {
-		maps.DeleteFunc(known, func(name string, _ float64) bool { _, has := w.Work[name]; return !has })
-	}
-	if known == nil {
-		known = map[string]float64{}
+	p := factsOf(t).Pieces
+	known := map[string]float64{}
+	for name, n := range p.Work {
+		if p.Costs[name].N == p.Count {
+			known[name] = n
+		}
 	}
 	maps.Copy(known, given)
 	return known
 }
+
+// tested are the packages whose benchmarks or tests a profile has. Those outside of a package count as its own.
+func tested(t *decode.Table) (list []string) {
+	for _, f := range t.Funcs {
+		name, _, _ := strings.Cut(t.Symbols.Name(f.Name), "[")
+		_, function, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
+		if pkg := strings.TrimSuffix(names.PackageOf(name), "_test"); testFunction.MatchString(function) && !slices.Contains(list, pkg) {
+			list = append(list, pkg)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// testFunction is what go test calls, and the literals in it.
+var testFunction = regexp.MustCompile(`^(Benchmark|Test|Fuzz)([^a-z.][^.]*)?(\.func\d.*)?$`)
 
 // leastOurs is the number of own functions from which two profiles of one program have some in common.
 const leastOurs = 3
@@ -82,8 +104,15 @@ func ours(t *decode.Table, module string) map[string]bool {
 // version is what names of binaries may have at their end.
 var version = regexp.MustCompile(`[-_]v?\d[\w.+-]*$`)
 
-// binary is the name of a program's file without a version: releases may have it in their names.
+// hashed is a test binary of profguard compare, whose name differs from revision to revision.
+var hashed = regexp.MustCompile(`(^|[/\\])[0-9a-f]{32}\.test(\.exe)?( \(deleted\))?$`)
+
+// binary is the name of a program's file without a version: releases may have it in their names. It is "" if
+// nothing is known by the name.
 func binary(file string) string {
+	if hashed.MatchString(file) {
+		return ""
+	}
 	file = strings.TrimSuffix(strings.TrimSuffix(file, " (deleted)"), ".exe")
 	if file == "" {
 		return ""

@@ -24,7 +24,7 @@ type credentials struct {
 }
 
 func (c *credentials) flag(f *flag.FlagSet) {
-	f.StringVar(&c.file, "authorization", "", "a `file` with the token, or user:password, that services want")
+	f.StringVar(&c.file, "authorization", "", "a `file` with a bearer token, or with user:password")
 }
 
 // noCredentials is why there are none in the file.
@@ -78,7 +78,7 @@ func (c *credentials) remedy(status int) string {
 	case c.header == "" && status == http.StatusUnauthorized:
 		return "; -authorization FILE sends the token, or user:password, that is in FILE"
 	case c.header != "" && (status == http.StatusUnauthorized || status == http.StatusForbidden):
-		return "; it does not accept what the file of -authorization has"
+		return "; it rejects the token or password in the -authorization file"
 	}
 	return ""
 }

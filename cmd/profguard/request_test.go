@@ -62,7 +62,7 @@ func TestCheckWithCredentials(t *testing.T) {
 	for _, tt := range []struct{ name, secret, at, says string }{
 		{"right", "shop:hidden", target.URL, "1 kept"},
 		{"none", "", target.URL, `answered 401 Unauthorized: "refused:"; -authorization FILE sends the token`},
-		{"wrong", "shop:other", target.URL, `answered 401 Unauthorized: "refused: Basic xxxxx"; it does not accept what the file of -authorization has`},
+		{"wrong", "shop:other", target.URL, `answered 401 Unauthorized: "refused: Basic xxxxx"; it rejects the token or password in the -authorization file`},
 		{"another port of the host", "shop:hidden", redirects.URL, "answered 302 Found: "},
 		{"a redirection without any", "", redirects.URL, "answered 401 Unauthorized: "},
 	} {

@@ -33,25 +33,11 @@ func serviceAt(arg string) (root *url.URL, ok bool) {
 	return u, path == "" || path == "debug/pprof"
 }
 
-// figureKinds are the profiles that show a figure.
-var figureKinds = map[string]string{"process": kinds.CPU, "gc": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}
-
-// kindOfRule is the kind of profile that decides a rule, "" if none does.
-func kindOfRule(r *judge.Rule) string {
-	switch needs := r.Needs(); {
-	case needs.Hours:
-		return ""
-	case needs.Profile != "":
-		return needs.Profile
-	}
-	return figureKinds[r.Subject]
-}
-
 // inputsFor are the profiles that decide the rules and their conditions. It is that of CPU if there are
 // none.
 func inputsFor(rules []judge.Rule, from string) (list []*input) {
 	for i := range rules {
-		for _, kind := range []string{kindOfRule(&rules[i]), figureKinds[rules[i].When.Figure]} {
+		for _, kind := range []string{rules[i].SampledBy(), judge.FigureKinds[judge.FigureOf(rules[i].When.Figure)].Total} {
 			if kind != "" && !slices.ContainsFunc(list, func(in *input) bool { return in.kind == kind }) {
 				list = append(list, &input{from: from, kind: kind})
 			}
@@ -91,7 +77,7 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 		if _, given := facts.Work[text]; given || a.failed != nil {
 			continue
 		}
-		if _, known := a.grown(text); !known {
+		if _, known := a.grown(text); !known && a.after.grownBy(a.before, text, 1) == nil {
 			fmt.Fprintf(s.err, "no counter %s in %s\n", text, a.at.Redacted())
 		}
 	}
@@ -119,29 +105,42 @@ type answer struct {
 // grown is the work that was done in between, by a unit.
 func (a *answer) grown(text string) (n float64, known bool) {
 	u, ok := unit.ParseWork(text)
-	if !ok || a.failed != nil {
+	if !ok || a.failed != nil || u.By != "" {
 		return 0, false
 	}
 	return a.after.grown(a.before, u)
 }
 
-// lack is the path of the metrics if they could not be read, the first unit that they do not count, or "".
-func (a *answer) lack(units []string) string {
-	if a.failed != nil {
-		return a.at.Path
-	}
-	for _, text := range units {
-		u, _ := unit.ParseWork(text)
-		if _, counted := a.after.sum(u); !counted {
-			return text
-		}
-	}
-	return ""
-}
-
 // ask asks a service for the profiles of a list, at the same time, and for its metrics at the
 // beginning and at the end. It fails if there is no profile at all.
 func (s *source) ask(ctx context.Context, root *url.URL, list []*input, units []string, facts judge.Facts) (*answer, error) {
+	asked := namesOf(units)
+	a, err := s.begin(ctx, root, asked)
+	if err != nil {
+		return nil, err
+	}
+	s.take(ctx, root, list)
+	if in := list[0]; !slices.ContainsFunc(list, func(in *input) bool { return in.err == nil }) {
+		return a, fmt.Errorf("%s: %w", in.from, in.err)
+	}
+	s.end(ctx, a, asked)
+	for _, in := range list {
+		in.facts = facts
+		in.facts.Kind = in.kind
+		in.facts.Figures, in.facts.Work, in.facts.WorkBy = maps.Clone(facts.Figures), maps.Clone(facts.Work), map[string]map[string]float64{}
+		if in.table != nil && kinds.Of(in.kind).Taken == kinds.Difference {
+			in.facts.Periods = float64(in.table.DurationNanos) / float64(guardPeriod)
+		}
+		if a.failed == nil {
+			in.learn(a, units)
+		}
+		in.learnFrom(list)
+	}
+	return a, nil
+}
+
+// begin reads a service's metrics before its profiles are taken.
+func (s *source) begin(ctx context.Context, root *url.URL, asked func(name []byte) bool) (*answer, error) {
 	if err := s.credentials.load(); err != nil {
 		return nil, err
 	}
@@ -152,31 +151,18 @@ func (s *source) ask(ctx context.Context, root *url.URL, list []*input, units []
 			return nil, fmt.Errorf("-metrics: %w", err)
 		}
 	}
-	names := namesOf(units)
-	a.before, a.failed = s.readMetrics(ctx, a.at, names)
-	s.take(ctx, root, list)
-	if in := list[0]; !slices.ContainsFunc(list, func(in *input) bool { return in.err == nil }) {
-		return a, fmt.Errorf("%s: %w", in.from, in.err)
-	}
+	a.before, a.failed = s.readMetrics(ctx, a.at, asked)
+	return a, nil
+}
+
+// end reads them again.
+func (s *source) end(ctx context.Context, a *answer, asked func(name []byte) bool) {
 	if a.failed == nil {
-		a.after, a.failed = s.readMetrics(ctx, a.at, names)
+		a.after, a.failed = s.readMetrics(ctx, a.at, asked)
 	}
 	if a.failed == nil && !a.after.sameProcess(a.before) { // what they count cannot be compared
-		a.failed = errors.New("they are of two processes: the service has started anew, or a load balancer asks one or the other")
+		a.failed = errors.New("they are of two processes: the service has restarted, or a load balancer switches between them")
 	}
-	for _, in := range list {
-		in.facts = facts
-		in.facts.Kind = in.kind
-		in.facts.Figures, in.facts.Work = maps.Clone(facts.Figures), maps.Clone(facts.Work)
-		if in.table != nil && kinds.Of(in.kind).Taken == kinds.Difference {
-			in.facts.Periods = float64(in.table.DurationNanos) / float64(guardPeriod)
-		}
-		if a.failed == nil {
-			in.learn(a, units)
-		}
-		in.learnFrom(list)
-	}
-	return a, nil
 }
 
 // take takes the profiles of a service, at the same time.
@@ -221,6 +207,10 @@ func (in *input) learn(a *answer, units []string) {
 	}
 	part := float64(in.table.DurationNanos) * 1e-9 / elapsed
 	for _, text := range units {
+		if by := a.after.grownBy(a.before, text, part); by != nil {
+			in.facts.WorkBy[text] = by
+			continue
+		}
 		n, known := a.grown(text)
 		give(in.facts.Work, text, n*part, known)
 	}

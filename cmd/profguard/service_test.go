@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -107,7 +108,7 @@ func TestCheckService(t *testing.T) {
 		{"without metrics", false, []string{"-b", "service.txt"}, []string{"no metrics: ", "/metrics answered 404 Not Found; -metrics says where they are", "9 kept, 2 broken, 6 undecided", "expected -figure rss=VALUE", "expected -work spins_total=COUNT"}, exitBroken},
 		{"what is given counts", true, []string{"-budget", "rss below 1GiB", "-figure", "rss=1e15"}, []string{"1 broken"}, exitBroken},
 		{"no such unit", true, []string{"-budget", "process below 1s per requests_total"}, []string{"no counter requests_total in ", "expected -work requests_total=COUNT"}, exitUndecided},
-		{"no such label", true, []string{"-budget", `process below 1s per spins_total{code="500"}`}, []string{"was done"}, exitUndecided},
+		{"no such label", true, []string{"-budget", `process below 1s per spins_total{code="500"}`}, []string{"was counted"}, exitUndecided},
 		{"no such profile", true, []string{"-budget", "goroutines below 100000", "-budget", "no goroutine leaked"}, []string{" 0 broken, "}, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,6 +185,11 @@ func TestMetrics(t *testing.T) {
 		}
 		if n, ok := after.grown(before, u); ok != (want >= 0) || ok && n != want {
 			t.Errorf("%s has grown by %v (%t), want %v", text, n, ok, want)
+		}
+	}
+	for text, want := range map[string]map[string]float64{"a by code": {"200": 3}, `a{code="500"} by code`: {}, "a by path": {}, "s by code": {}, "a": nil, "none by code": nil} {
+		if got := after.grownBy(before, text, 1); !maps.Equal(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("%s has grown by %v, want %v", text, got, want)
 		}
 	}
 	if v, ok := before.value("g"); v != 7 || !ok {

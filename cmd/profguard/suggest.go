@@ -11,18 +11,22 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/words"
 )
 
 const (
-	// leastSamples is ten seconds of CPU. With fewer, limits are too high to find a fault, since
+	// leastSamples is two seconds of CPU. With fewer, limits are too high to find a fault, since
 	// functions may be above lower ones by chance.
-	leastSamples = 1000
+	leastSamples = 200
+	// enoughSamples is ten seconds of CPU, which most limits need to be low.
+	enoughSamples = 1000
 	// headroom is the part of a limit that this profile may use.
 	headroom = 0.75
 	// small is the part of a limit up to which a function is not accepted, but a higher limit tried.
@@ -34,28 +38,20 @@ const (
 // suggest writes budgets that a profile keeps, but for its faults.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
-	w := writer{}
+	w := writer{code: worktreeAt(".")}
 	f := newFlags("suggest")
+	f.StringVar(&s.metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for units of work (default: its /metrics)")
 	s.profileFlags(f, &w.facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
 	}
-	if w.input, err = s.read(ctx, args); err != nil {
+	if err := w.profile(ctx, &s, args, func() error { return w.read(ctx, &s, args) }); err != nil {
 		return exitMisuse, err
-	}
-	w.facts.Kind = cmp.Or(w.facts.Kind, w.kind, kindOf(w.table))
-	if !slices.Contains(kinds.Names(), w.facts.Kind) {
-		return exitMisuse, fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
-	}
-	if w.facts.Kind == kinds.CPU && len(args) == 1 && strings.Contains(args[0], "://") {
-		if err := w.lengthen(ctx, &s, args); err != nil {
-			return exitMisuse, err
-		}
 	}
 	about := w.describe().String()
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
-		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or give several profiles, which are added up", about, leastSamples)
+		return exitUndecided, fmt.Errorf("%s: too few for suggestions, which take %d: profile it while it works, or give several profiles, which are added up", about, leastSamples)
 	}
 	fmt.Fprintf(&w.out, "# %s.\n", about)
 	w.suggest()
@@ -69,24 +65,46 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	return exitKept, err
 }
 
+// read reads the profile, which of a service lasts as long as it has to.
+func (w *writer) read(ctx context.Context, s *source, args []string) (err error) {
+	if w.input, err = s.read(ctx, args); err != nil {
+		return err
+	}
+	w.facts.Kind = cmp.Or(w.facts.Kind, w.kind, kindOf(w.table))
+	if !slices.Contains(kinds.Names(), w.facts.Kind) {
+		return fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
+	}
+	if w.facts.Kind == kinds.CPU && len(args) == 1 && strings.Contains(args[0], "://") {
+		return w.lengthen(ctx, s, args)
+	}
+	return nil
+}
+
 // longest is how many seconds a service is profiled at most.
 const longest = 300
+
+// soon is how many seconds enough samples may take. If they take longer, the least number does.
+const soon = 60
 
 // lengthen profiles a service until there are enough samples, or until it is clear that there
 // will not be enough.
 func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 	for {
 		count, took := float64(w.table.Count()), float64(w.table.DurationNanos)*1e-9
-		missing := math.Ceil(1.2 * took * (leastSamples - count) / max(count, 1))
+		want := float64(enoughSamples)
+		if took*want/max(count, 1) > soon {
+			want = leastSamples
+		}
+		missing := math.Ceil(1.2 * took * (want - count) / max(count, 1))
 		if missing <= 0 || took <= 0 {
 			return nil
 		}
 		if took+missing > longest {
-			fmt.Fprintf(s.err, "%.0f of %d samples: the rest would take %v at this rate, and the limit is %v\n", count, leastSamples, time.Duration(missing)*time.Second, longest*time.Second)
+			fmt.Fprintf(s.err, "%.0f of %.0f samples: the rest would take %v at this rate, and the limit is %v\n", count, want, time.Duration(missing)*time.Second, longest*time.Second)
 			return nil
 		}
 		s.seconds = int(max(missing, 5))
-		fmt.Fprintf(s.err, "%.0f of %d samples: ", count, leastSamples)
+		fmt.Fprintf(s.err, "%.0f of %.0f samples: ", count, want)
 		more, err := s.read(ctx, args)
 		if err != nil {
 			return err
@@ -105,9 +123,11 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 type writer struct {
 	*input
 	facts  judge.Facts
-	when   string   // the condition of budgets on shares
-	look   []string // what is wrong in this profile,
-	faults []string // and the patterns of functions among it
+	code   *worktree
+	work   []counted // that was done in the profile, the likeliest unit first
+	when   string    // the condition of budgets on shares
+	look   []string  // what is wrong in this profile,
+	faults []string  // and the patterns of functions among it
 	out    bytes.Buffer
 	failed error // the first error
 }
@@ -132,6 +152,34 @@ func (w *writer) suggest() {
 		`|\bos\.(\(\*File\)\.)?Read(Dir|dir|dirnames)$|\b(filepath|fs)\.(Walk|WalkDir|Glob)$|\bnet\.Interface(s|Addrs)$/`,
 		5, "Indented JSON, dumps for debugging, and pollers that look for files and interfaces")
 	w.functions()
+	w.labels()
+	w.perWork()
+}
+
+// more is the writer of a profile that has each sample n times, as a longer one would.
+func (w *writer) more(n int64) *writer {
+	in, t := *w.input, *w.table
+	t.Values = slices.Clone(t.Values)
+	for i := range t.Values {
+		t.Values[i] *= n
+	}
+	t.DurationNanos *= n
+	in.table = &t
+	return &writer{input: &in, facts: w.facts, code: w.code, when: w.when, faults: w.faults}
+}
+
+// tighter says above a budget with how many samples its limit could be a lower one. lower is that limit by
+// the samples of a writer, 0 if they don't carry one.
+func (w *writer) tighter(lower func(*writer) float64) {
+	if w.facts.Kind != kinds.CPU {
+		return
+	}
+	for n := int64(2); n*w.table.Count() <= 20*enoughSamples; n *= 2 {
+		if limit := lower(w.more(n)); limit > 0 {
+			fmt.Fprintf(&w.out, "# More samples allow a lower limit: about %.0f like these allow %v%%.\n", 100*math.Ceil(float64(n*w.table.Count())/100), limit)
+			return
+		}
+	}
 }
 
 // largest lists the largest functions.
@@ -160,7 +208,11 @@ func (w *writer) judge(sentence string) budget.Result {
 		w.failed = cmp.Or(w.failed, err)
 		return budget.Result{}
 	}
-	return set[0].Result(findings[0])
+	r := bridge.Result[budget.Result](set[0], findings[0])
+	for i := range r.Offenders {
+		w.code.locate(&r.Offenders[i])
+	}
+	return r
 }
 
 // lasts reports whether the next profile will pass too, if it is like this one: the value leaves
@@ -180,16 +232,43 @@ func (w *writer) common(name, subject string, least float64, why string) {
 	had := measured(r.Value, r.Unit)
 	fmt.Fprintf(&w.out, "\n# %s. This profile had %s.\n", why, had)
 	if 100*r.Value > max(least, 10) {
-		fmt.Fprint(&w.out, "# LOOK: mend that, or raise the limit.\n")
+		fmt.Fprint(&w.out, "# LOOK: fix that, or raise the limit.\n")
 		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
 		if subject != "gc" { // gc is no function
 			w.faults = append(w.faults, subject)
 		}
 	} else {
-		limit = max(least, 5*math.Ceil(40*r.Value))
-		w.undecided(w.judge(sentence(limit)))
+		limit = w.carried(max(least, 5*math.Ceil(40*r.Value)), sentence)
 	}
 	fmt.Fprintf(&w.out, "%s: %s\n", name, sentence(limit))
+}
+
+// highest is the limit up to which a higher one is tried, in percent.
+const highest = 50
+
+// carried is the lowest limit from least on that the samples decide, or least if none is. What has no
+// sample is decided as soon as it passes.
+func (w *writer) carried(least float64, sentence func(limit float64) string) float64 {
+	decides := func(w *writer, limit float64) bool {
+		r := w.judge(sentence(limit))
+		return lasts(r) || r.Verdict == budget.Pass && r.Value == 0
+	}
+	for limit := least; limit <= highest; limit += 5 {
+		if !decides(w, limit) {
+			continue
+		}
+		if limit > least {
+			w.tighter(func(more *writer) float64 {
+				if decides(more, least) {
+					return least
+				}
+				return 0
+			})
+		}
+		return limit
+	}
+	w.undecided(w.judge(sentence(least)))
+	return least
 }
 
 // functions suggests a limit for each function by itself: the lowest that lasts with few
@@ -202,25 +281,38 @@ func (w *writer) functions() {
 	if kinds.Of(w.facts.Kind).Sampling == kinds.Contention {
 		limits, suffix = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
 	}
-	var best attempt
-	for _, limit := range limits {
-		if best = w.attempt(limit, suffix); len(best.accepted) <= mostExcepts && lasts(best.result) {
-			break
-		}
-	}
+	best := w.best(limits, suffix)
 	fmt.Fprintln(&w.out)
 	if len(best.accepted) > 0 {
-		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted behind \"except\". Take out what is not the\n# program's purpose, or write \"until\" and a day behind it:\n")
+		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted by \"except\". Take out those that are not the\n# program's purpose, or write \"until\" and a day after them:\n")
 		for _, text := range best.accepted {
 			fmt.Fprintf(&w.out, "#   %s\n", text)
 		}
 	}
 	r := w.judge(best.sentence)
 	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
-		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(&r.Offenders[0], r.Unit))
+		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Fix that, or accept it with \"except\".\n", where(&r.Offenders[0], r.Unit))
 	}
 	w.undecided(r)
+	if best.limit > limits[0] {
+		w.tighter(func(more *writer) float64 {
+			if lower := more.best(limits, suffix).limit; lower < best.limit {
+				return lower
+			}
+			return 0
+		})
+	}
 	fmt.Fprintf(&w.out, "%s-functions: %s\n", w.facts.Kind, best.sentence)
+}
+
+// best is the attempt at the lowest limit that lasts with few exceptions, or at the highest.
+func (w *writer) best(limits []float64, suffix string) (best attempt) {
+	for _, limit := range limits {
+		if best = w.attempt(limit, suffix); len(best.accepted) <= mostExcepts && lasts(best.result) {
+			break
+		}
+	}
+	return best
 }
 
 // undecided says above a budget if the profile does not decide it.
@@ -232,6 +324,7 @@ func (w *writer) undecided(r budget.Result) {
 
 // An attempt is a limit on each function, with the functions that must be accepted for it.
 type attempt struct {
+	limit    float64
 	sentence string
 	accepted []string      // "main.search with 46.0%"
 	result   budget.Result // without the faults of the profile
@@ -257,18 +350,23 @@ func (w *writer) attempt(limit float64, suffix string) (a attempt) {
 		if lasts(a.result) || len(r.Offenders) == 0 || len(faults)+len(names) == 10 {
 			break
 		}
-		name := pattern.Quote(r.Offenders[0].Function)
+		o := &r.Offenders[0]
+		name := pattern.Quote(o.Function)
+		fault := slices.ContainsFunc(w.faults, func(fault string) bool { return has(*o, fault) })
+		if !fault {
+			name = words.Exception(name, o.Share, (*judge.Frame)(&o.Owner), a.result.Limit/2)
+		}
 		if slices.Contains(faults, name) || slices.Contains(names, name) {
 			break // it does not accept itself
 		}
-		if slices.ContainsFunc(w.faults, func(fault string) bool { return has(r.Offenders[0], fault) }) {
+		if fault {
 			faults = append(faults, name)
 			continue
 		}
 		names = append(names, name)
-		a.accepted = append(a.accepted, where(&r.Offenders[0], r.Unit))
+		a.accepted = append(a.accepted, where(o, r.Unit))
 	}
-	a.sentence = sentence(limit, names...) + w.when
+	a.limit, a.sentence = limit, sentence(limit, names...)+w.when
 	return a
 }
 
@@ -288,10 +386,24 @@ func where(o *budget.Offender, of string) string {
 		text += ", called from " + o.Blame.Function
 		at = judge.Frame(o.Blame)
 	}
-	if place := at.Place(); place != "" {
+	if place := placed(&at); place != "" {
 		text += " (" + place + ")"
 	}
+	if owner := judge.Frame(o.Owner); owner.Function != "" {
+		text += ", nearly all of it in " + owner.Function
+		if place := placed(&owner); place != "" {
+			text += " (" + place + ")"
+		}
+	}
 	return pattern.Visible(text)
+}
+
+// placed is the line of a frame, as check shows it.
+func placed(f *judge.Frame) string {
+	if f.InModule && f.File != "" {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.Place()
 }
 
 // measured formats a share, or the cores of contention, for people.

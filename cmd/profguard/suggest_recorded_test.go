@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -70,7 +71,7 @@ func TestSuggestOfRecorded(t *testing.T) {
 			}
 			fails, over, said := false, false, ""
 			for i, f := range findings {
-				r := set[i].Result(f)
+				r := bridge.Result[budget.Result](set[i], f)
 				if r.Verdict == budget.Fail {
 					fails, said = true, said+" "+r.String()
 				}

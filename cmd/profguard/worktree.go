@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/names"
 )
 
@@ -76,7 +77,7 @@ func modulePath(file string) string {
 // to be in the repository.
 func (t *worktree) relative(function, file string) string {
 	file = strings.ReplaceAll(file, `\`, "/")
-	if t.root == "" || file == "" {
+	if t == nil || t.root == "" || file == "" {
 		return file
 	}
 	if inside, is := strings.CutPrefix(file, filepath.ToSlash(t.root)+"/"); is {
@@ -103,6 +104,18 @@ func (t *worktree) relative(function, file string) string {
 		}
 	}
 	return file
+}
+
+// locate gives the files of an offender their paths below the root.
+func (t *worktree) locate(o *budget.Offender) {
+	for _, f := range []*budget.Frame{&o.Frame, &o.Within, &o.Blame, &o.Owner} {
+		f.File = t.relative(f.Function, f.File)
+	}
+	for _, list := range [][]budget.Frame{o.Callers, o.Callees} {
+		for k := range list {
+			list[k].File = t.relative(list[k].Function, list[k].File)
+		}
+	}
 }
 
 // has reports whether there is such a file, so that GitHub can show its lines.

@@ -1,5 +1,5 @@
 // Package forms has what the reports of all commands have in common: JSON for programs, Markdown for pull
-// requests, and the annotations of GitHub. Names come from profiles, and may have any characters.
+// requests, the annotations of GitHub, and JUnit. Names come from profiles, and may have any characters.
 package forms
 
 import (

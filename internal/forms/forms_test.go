@@ -1,8 +1,10 @@
 package forms
 
 import (
+	"encoding/xml"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hostile is a name that means something in each of the forms.
@@ -40,5 +42,48 @@ func TestJSON(t *testing.T) {
 	var b strings.Builder
 	if err := JSON(&b, map[string]string{"a": "<b>"}); err != nil || b.String() != "{\n  \"a\": \"<b>\"\n}\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	s := Suite{Name: "profguard check", Took: 1500 * time.Millisecond, Cases: []Case{
+		{Class: "a", Name: hostile, Failed: true, Message: hostile + "\x1b", Text: "<more>"},
+		{Class: "a", Name: "b", Skipped: true, Message: "too few samples"},
+		{Class: "a", Name: "c", Out: "as it should be"},
+	}}
+	var b strings.Builder
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
+		Cases    []struct {
+			Failure *struct {
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+			Skipped *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"skipped"`
+			Out string `xml:"system-out"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal([]byte(b.String()), &read); err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	if read.Tests != 3 || read.Failures != 1 || read.Skipped != 1 || len(read.Cases) != 3 {
+		t.Fatalf("expected 3 cases, of which one failed and one was skipped, found %+v\n%s", read, b.String())
+	}
+	failed, skipped, passed := read.Cases[0], read.Cases[1], read.Cases[2]
+	if failed.Failure == nil || failed.Failure.Message != hostile+"\uFFFD" || failed.Failure.Text != "<more>" || failed.Skipped != nil {
+		t.Errorf("a failure: %+v\n%s", failed, b.String())
+	}
+	if skipped.Skipped == nil || skipped.Skipped.Message != "too few samples" || skipped.Failure != nil {
+		t.Errorf("one that was skipped: %+v\n%s", skipped, b.String())
+	}
+	if passed.Out != "as it should be" || passed.Failure != nil || passed.Skipped != nil {
+		t.Errorf("one that passed: %+v\n%s", passed, b.String())
 	}
 }

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/internal/forms"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/rollout"
+)
+
+// A roller compares builds of a service by what a Prometheus knows of its processes.
+type roller struct {
+	source
+	client  rollout.Client
+	options rollout.Options
+	wait    time.Duration
+	form    string
+}
+
+// rollOut compares two builds.
+func rollOut(ctx context.Context, args []string, std streams) (int, error) {
+	r := &roller{source: source{streams: std, stays: true}}
+	o := &r.options
+	var jobs []string
+	f := newFlags("rollout")
+	f.StringVar(&r.client.Address, "prometheus", "", "the `address` of a Prometheus, or of another server with its HTTP API, such as http://prometheus:9090")
+	r.credentials.flag(f)
+	f.Func("job", "the `name` of the job in Prometheus; with -listen it may be given several times, or left out for all jobs that count functions", appending(&jobs))
+	f.StringVar(&o.Match, "match", "", "more `conditions` for series, as in the braces of a query, such as 'namespace=\"prod\"'")
+	f.StringVar(&o.Build, "build", "", "the version or revision of the new `build` (default: the build that appeared last)")
+	f.StringVar(&o.Base, "base", "", "the `build` to compare with (default: the build that ran longest, apart from the new one)")
+	f.StringVar(&o.Per, "per", "", "the `unit` of work (default: the unit with the most work in the build before)")
+	limit := f.Float64("limit", 5, "how many `points` more a function may cost in an equal build; growth that is certain is reported from a tenth of a point on")
+	process := f.Float64("process", 10, "how many `percent` more a unit of work may cost in all")
+	f.Func("except", "a `pattern` of functions whose growth is accepted; it still counts for -process; may be given several times", appending(&o.Except))
+	f.DurationVar(&o.Since, "since", 24*time.Hour, "how far back to look for builds")
+	f.DurationVar(&r.wait, "wait", 0, "how long to wait for a decision, such as 20m")
+	listen := f.String("listen", "", "compare all jobs again and again, and serve /metrics, /gate and /healthz at this `address`, such as :9090")
+	every := f.Duration("every", time.Minute, "the time between two comparisons with -listen")
+	format := rolloutFormat(f)
+	args, err := parseFlags(f, args, std.out)
+	switch {
+	case err != nil:
+		return exitMisuse, err
+	case len(args) > 0:
+		return exitMisuse, fmt.Errorf("expected no arguments, found %q", args[0])
+	case *limit <= 0 || *process <= 0:
+		return exitMisuse, fmt.Errorf("-limit and -process: expected numbers above 0, found %v and %v", *limit, *process)
+	case o.Since < time.Minute || o.Since > 30*24*time.Hour:
+		return exitMisuse, fmt.Errorf("-since: expected a minute to 30 days, found %v", o.Since)
+	case *every < time.Second || r.wait < 0:
+		return exitMisuse, fmt.Errorf("expected -every of a second or more and -wait of 0 or more, found %v and %v", *every, r.wait)
+	}
+	if u, err := url.Parse(r.client.Address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return exitMisuse, errors.New("expected -prometheus with an address, such as http://prometheus:9090")
+	}
+	if err := r.credentials.load(); err != nil {
+		return exitMisuse, err
+	}
+	o.Limit, o.Process, r.form = *limit/100, *process/100, *format
+	r.client.Get, r.client.Hidden = r.request, r.hidden
+	if *listen != "" {
+		if o.Build != "" || o.Base != "" || r.wait > 0 {
+			return exitMisuse, errors.New("-listen looks at the newest builds of jobs: expected neither -build, -base nor -wait")
+		}
+		return r.listen(ctx, *listen, jobs, *every)
+	}
+	if len(jobs) != 1 {
+		return exitMisuse, fmt.Errorf("expected one -job, found %d", len(jobs))
+	}
+	o.Job = jobs[0]
+	return r.judge(ctx)
+}
+
+// request asks with the token as it is in the file now: it may have been renewed. A pipe has it once only. Questions are
+// asked one after the other.
+func (r *roller) request(ctx context.Context, address string, timeout time.Duration) (*http.Response, error) {
+	if at, err := os.Stat(r.credentials.file); err != nil || at.Mode().IsRegular() {
+		r.credentials = credentials{file: r.credentials.file}
+	}
+	if err := r.credentials.load(); err != nil {
+		return nil, err
+	}
+	resp, err := r.source.request(ctx, address, timeout)
+	if err == nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
+		resp.Body.Close()
+		return nil, fmt.Errorf("it answered %s%s", resp.Status, r.credentials.remedy(resp.StatusCode))
+	}
+	return resp, err
+}
+
+func (r *roller) hidden(text string) string { return r.credentials.hidden(text) }
+
+// judge asks until it is decided, or the time is up. A Prometheus that does not answer may do so later; with one that has not
+// at the end nothing could be compared, which a gate must not take for undecided.
+func (r *roller) judge(ctx context.Context) (int, error) {
+	end := time.Now().Add(r.wait)
+	for {
+		now := time.Now()
+		out, err := r.client.Ask(ctx, r.options, now)
+		switch left := end.Sub(now); {
+		case ctx.Err() != nil:
+			return exitUndecided, errors.New("interrupted")
+		case err == nil && (out.State != rollout.Undecided || left <= 0):
+			return r.write(out)
+		case left <= 0:
+			return exitMisuse, err
+		default:
+			said := err
+			if err == nil {
+				said = errors.New(out.Text)
+			}
+			fmt.Fprintf(r.err, "waiting for %v more: %s\n", left.Round(time.Second), pattern.Visible(said.Error()))
+			pause := time.NewTimer(min(left, max(time.Second, min(time.Minute, r.wait/20))))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+			}
+		}
+	}
+}
+
+// listen serves outcomes until it is told to end.
+func (r *roller) listen(ctx context.Context, address string, jobs []string, every time.Duration) (int, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return exitMisuse, fmt.Errorf("-listen: %w", err)
+	}
+	fmt.Fprintf(r.err, "listening on %s: /metrics, /gate?job=JOB&state=equal, /healthz\n", listener.Addr())
+	service := &rollout.Service{Client: &r.client, Options: r.options, Jobs: jobs, Every: every, Log: func(format string, args ...any) { fmt.Fprintf(r.err, format+"\n", args...) }}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		service.Run(ctx)
+	}()
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return exitMisuse, err
+	}
+	<-ended
+	return exitKept, nil
+}
+
+// write writes the outcome, and returns the exit status.
+func (r *roller) write(out *rollout.Outcome) (status int, err error) {
+	switch r.form {
+	case "json":
+		err = forms.JSON(r.out, struct {
+			Version int `json:"version"`
+			*rollout.Outcome
+		}{1, out})
+	case "junit":
+		err = rolloutSuite(out).Write(r.out)
+	case "markdown":
+		_, err = io.WriteString(r.out, rolloutMarkdown(out))
+	default:
+		_, err = io.WriteString(r.out, rolloutText(out))
+	}
+	if err != nil {
+		return exitMisuse, err
+	}
+	return map[rollout.State]int{rollout.Equal: exitKept, rollout.Dearer: exitBroken, rollout.Undecided: exitUndecided}[out.State], nil
+}
+
+// rolloutFormat is -o.
+func rolloutFormat(f *flag.FlagSet) *string {
+	format := "text"
+	f.Func("o", "write `text` (the default), json, markdown or junit", func(s string) error {
+		if format = s; s != "text" && s != "json" && s != "markdown" && s != "junit" {
+			return errors.New("expected text, json, markdown or junit")
+		}
+		return nil
+	})
+	return &format
+}
+
+// mostRows is how many functions are listed of those that may cost more, or that do not.
+const mostRows = 5
+
+// told are the functions to list: all that cost more, and the first of the others that are undecided.
+func told(out *rollout.Outcome) (list []rollout.Function) {
+	open := 0
+	for _, f := range out.Functions {
+		switch {
+		case f.State == rollout.Dearer:
+			list = append(list, f)
+		case f.State == rollout.Undecided && open < mostRows:
+			list, open = append(list, f), open+1
+		}
+	}
+	return list
+}
+
+func rolloutText(out *rollout.Outcome) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintln(&b, pattern.Visible(fmt.Sprintf(format, args...))) }
+	line("%s", out.Text)
+	for _, f := range told(out) {
+		line("  %-9s %s: %s", f.State, f.Name, f.Costs())
+	}
+	for _, note := range out.Notes {
+		line("Note: %s", note)
+	}
+	return b.String()
+}
+
+func rolloutMarkdown(out *rollout.Outcome) string {
+	var rows [][]string
+	for _, f := range told(out) {
+		rows = append(rows, []string{string(f.State), forms.Code(f.Name), forms.Escape(f.Costs())})
+	}
+	text := fmt.Sprintf("**profguard rollout: %s** %s\n\n", out.State, forms.Escape(out.Text))
+	if len(rows) > 0 {
+		text += forms.Table([]string{"", "function", "points:"}, rows) + "\n"
+	}
+	for _, note := range out.Notes {
+		text += "Note: " + forms.Escape(note) + "\n\n"
+	}
+	return text
+}
+
+// rolloutSuite has a case for the rollout. Undecided counts as skipped.
+func rolloutSuite(out *rollout.Outcome) *forms.Suite {
+	return &forms.Suite{Name: "profguard rollout", Cases: []forms.Case{{
+		Class: "profguard.rollout", Name: cmp.Or(out.Now.String(), out.Job),
+		Failed: out.State == rollout.Dearer, Skipped: out.State == rollout.Undecided, Message: pattern.Visible(out.Text), Text: rolloutText(out), Out: rolloutText(out),
+	}}}
+}
