@@ -44,7 +44,7 @@ func TestAlerting(t *testing.T) {
 	g := start(t, guard.Config{
 		Registerer: registry,
 		DumpDir:    filepath.Join(t.TempDir(), "dumps"),
-		Export:     nowhere{},
+		Export:     guard.Export{To: nowhere{}},
 		Budgets: budget.Must(
 			"hot: integration.burn below 20%",
 			"cold: integration.nobody absent",

@@ -145,7 +145,7 @@ func testManyBudgets(t *testing.T, browser context.Context) {
 	for i := range 100 - len(s.Budgets) {
 		b := s.Budgets[len(s.Budgets)-1]
 		b.Name = fmt.Sprintf("goroutines-%d", i)
-		b.Budget.Name, b.Result.Budget.Name = b.Name, b.Name
+		b.Result.Budget.Name = b.Name
 		s.Budgets = append(s.Budgets, b)
 	}
 	s.Program, s.Reason = hostile, hostile
@@ -183,7 +183,7 @@ func testManyBudgets(t *testing.T, browser context.Context) {
 func testStates(t *testing.T, browser context.Context) {
 	row := func(name string, state guard.State, v budget.Verdict, share float64) guard.BudgetStatus {
 		r := budget.Result{Budget: budget.Must(name + ": crypto/tls below 20%")[0], Verdict: v, Value: share, High: share, Limit: 0.2, Unit: "ratio", Samples: 20}
-		return guard.BudgetStatus{Name: name, Budget: r.Budget, State: state, Since: time.Now(), Result: r}
+		return guard.BudgetStatus{Name: name, State: state, Since: time.Now(), Result: r}
 	}
 	s := shopStatus()
 	s.Budgets = []guard.BudgetStatus{
@@ -254,6 +254,30 @@ func testScreenshot(t *testing.T, browser context.Context) {
 	}
 }
 
+// shopHistory are the last windows of the budgets of shopStatus, which only the page has.
+var shopHistory = map[string][]past{}
+
+type past struct {
+	Value   float64        `json:"value"`
+	Verdict budget.Verdict `json:"verdict"`
+}
+
+// statusDocument is status.json.
+func statusDocument(s guard.Status) any {
+	type row struct {
+		guard.BudgetStatus
+		History []past `json:"history,omitempty"`
+	}
+	rows := []row{}
+	for _, b := range s.Budgets {
+		rows = append(rows, row{b, shopHistory[b.Name]})
+	}
+	return struct {
+		guard.Status
+		Budgets []row `json:"budgets"`
+	}{s, rows}
+}
+
 // shopStatus is the status of a service with one broken budget.
 func shopStatus() guard.Status {
 	start := time.Now().Add(-3*time.Hour - 20*time.Minute)
@@ -262,16 +286,17 @@ func shopStatus() guard.Status {
 	}
 	b := func(sentence string, state guard.State, since time.Duration, r budget.Result, history ...float64) guard.BudgetStatus {
 		r.Budget = budget.Must(sentence)[0]
-		s := guard.BudgetStatus{Name: r.Budget.Name, Budget: r.Budget, State: state, Since: time.Now().Add(-since), Result: r, Verdicts: map[string]int64{"pass": 200}}
+		s := guard.BudgetStatus{Name: r.Budget.Name, State: state, Since: time.Now().Add(-since), Result: r, Verdicts: map[string]int64{"pass": 200}}
 		if s.Name == "" {
 			s.Name = r.Budget.String()
 		}
+		shopHistory[s.Name] = nil
 		for _, v := range history {
-			m := guard.Measurement{Value: v, Verdict: budget.Pass}
+			m := past{v, budget.Pass}
 			if v > r.Limit {
 				m.Verdict = budget.Fail
 			}
-			s.History = append(s.History, m)
+			shopHistory[s.Name] = append(shopHistory[s.Name], m)
 		}
 		return s
 	}
@@ -305,7 +330,7 @@ func shopStatus() guard.Status {
 // statusServer serves the page of a status, without a guard.
 func statusServer(t *testing.T, s guard.Status) *httptest.Server {
 	server := httptest.NewServer(web.New(web.Config{
-		Status: func() any { return s }, Budgets: func() string { return "" }, Dumps: func() *dumps.Store { return nil },
+		Status: func() any { return statusDocument(s) }, Budgets: func() string { return "" }, Dumps: func() *dumps.Store { return nil },
 		Running: t.Context(), Panicked: func() { t.Error("a page has panicked") },
 	}))
 	t.Cleanup(server.Close)
@@ -501,8 +526,8 @@ func pageServer(t *testing.T) (server *httptest.Server, dump string) {
 	t.Helper()
 	// What another version has written is listed as well, with what the page finds in it.
 	dir := t.TempDir()
-	other := filepath.Join(dir, "profguard-00000001", "profguard-20261121T091500.123Z-other-00000001-00000002.")
-	if err := os.Mkdir(filepath.Dir(other), 0o700); err != nil {
+	other := filepath.Join(dir, "profguard", "profguard-00000001", "profguard-20261121T091500.123Z-other-00000001-00000002.")
+	if err := os.MkdirAll(filepath.Dir(other), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"json": `{"budget": "other", "offenders": [{"name": "f"}], "files": 7}`, "cpu.pb.gz": "x"} {
@@ -511,7 +536,7 @@ func pageServer(t *testing.T) (server *httptest.Server, dump string) {
 		}
 	}
 	g, err := guard.Start(guard.Config{
-		Every: time.Second, Window: time.Second, DumpDir: dir, Keep: guard.Keep{Age: 100 * 365 * 24 * time.Hour},
+		Every: time.Second, Window: time.Second, DumpDir: dir, DumpLimits: guard.DumpLimits{Age: 100 * 365 * 24 * time.Hour},
 		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Budgets: budget.Must(
 			"goroutines below 5000",

@@ -52,7 +52,7 @@ func TestEventsArrive(t *testing.T) {
 		Budgets: budget.Must(
 			"hot: integration.burn absent",
 			"crowd: goroutines below 1000",
-			"vacuous: integration.nobody below 5%",
+			"ineffective: integration.nobody below 5%",
 		),
 	})
 	waiting.Until(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
@@ -63,10 +63,10 @@ func TestEventsArrive(t *testing.T) {
 	waiting.Until(t, "crowd to be resolved", func() bool { return state(g, "crowd") == "ok" })
 
 	want := map[string]int{
-		"profguard.budget.vacuous vacuous": 1,
-		"profguard.budget.firing hot":      1,
-		"profguard.budget.firing crowd":    1,
-		"profguard.budget.resolved crowd":  1,
+		"profguard.budget.ineffective ineffective": 1,
+		"profguard.budget.firing hot":              1,
+		"profguard.budget.firing crowd":            1,
+		"profguard.budget.resolved crowd":          1,
 	}
 	for name, events := range map[string]func() []event{
 		"logtest": func() []event { return recorded(recorder) },
@@ -110,9 +110,9 @@ func mine(events []event) []event {
 func (e event) check(t *testing.T, way string) {
 	t.Helper()
 	severity := map[string]int{
-		"profguard.budget.firing":   int(log.SeverityError),
-		"profguard.budget.vacuous":  int(log.SeverityWarn),
-		"profguard.budget.resolved": int(log.SeverityInfo),
+		"profguard.budget.firing":      int(log.SeverityError),
+		"profguard.budget.ineffective": int(log.SeverityWarn),
+		"profguard.budget.resolved":    int(log.SeverityInfo),
 	}[e.name]
 	if e.severity != severity || e.text == "" || e.body == "" {
 		t.Errorf("%s: %s has severity %d %q and body %q, want severity %d", way, e.name, e.severity, e.text, e.body, severity)

@@ -21,7 +21,7 @@ import (
 	"github.com/profguard/profguard/internal/release"
 )
 
-// The tables of docs/releases.md: go test -run TestReleasePairs -releases 40 -v
+// The tables of docs/design.md: go test -run TestReleasePairs -releases 40 -v
 var releaseSeconds = flag.Int("releases", 0, "how many seconds each build of TestReleasePairs runs after its first minute; 0 runs none")
 
 // releaseOnly are the changes to try.
@@ -50,12 +50,9 @@ func releasePairs(t *testing.T, p program) {
 	if before == nil {
 		t.Fatal("there is nothing to compare with")
 	}
-	cpu := 0.0
-	for _, w := range before.side.Windows {
-		cpu += w.CPU
-	}
-	cost := cpu / before.side.Work()["request"] * 1e9 // ns a request
-	t.Logf("a request costs %.1f us, %d samples", cost/1e3, before.side.Table.Count())
+	pieces := &before.side.Pieces
+	cost := pieces.CPU / pieces.Work["request"] * 1e9 // ns a request
+	t.Logf("a request costs %.1f us, %.0f samples", cost/1e3, pieces.Samples)
 	var rows strings.Builder
 	for _, c := range changes {
 		if c.points > 0 {
@@ -86,7 +83,7 @@ func releasePairs(t *testing.T, p program) {
 		if len(more) > 0 {
 			first = more[0].Name
 		}
-		fmt.Fprintf(&rows, "| %s | %.0f | %+.1f%% (%s) | %.1f%% | %s | %s | %s | %s |\n", c.name, per.Now.Samples, 100*per.Process.Value, per.Process.Percent(), 100*per.Matched,
+		fmt.Fprintf(&rows, "| %s | %.0f | %+.1f%% (%s) | %s | %s | %s | %s |\n", c.name, per.Now.Samples, 100*per.Process.Value, per.Process.Percent(),
 			listed(more), listed(less), listed(moved), map[bool]string{true: shares.Why, false: listed(firstOf(shares))}[shares.Why != ""])
 		t.Log(per.Balance())
 		if first != c.want && !(c.points > 0 && c.points <= 0.05 && first == "") {
@@ -216,7 +213,7 @@ func (p program) run(t *testing.T, binary string, d time.Duration, flags ...stri
 	if out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	list, err := filepath.Glob(filepath.Join(dir, "references", "*.pb.gz"))
+	list, err := filepath.Glob(filepath.Join(dir, "profguard", "references", "*.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,10 +225,9 @@ func (p program) run(t *testing.T, binary string, d time.Duration, flags ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	side, err := reference.Decode(new(decode.Decoder), data)
+	side, err := reference.Decode(new(decode.Decoder), data, "github.com/profguard/profguard/internal/integration")
 	if err != nil {
 		t.Fatal(err)
 	}
-	side.Module = "github.com/profguard/profguard/internal/integration"
 	return &built{side, list[0]}
 }

@@ -17,57 +17,81 @@ import (
 
 var long = flag.Bool("long", false, "roll out 20 processes, which takes ten minutes of a core, and measure what a fleet costs Prometheus")
 
-// TestRollout rolls out twenty real processes under a real Prometheus, with the shipped rules: first
-// a release that is equal, of which nothing is said, and then one that costs 5 points more in one
-// function, of which there is one alert with the function in it.
+// TestRollout rolls out twenty real processes under a real Prometheus, with kills and restarts, and asks "profguard
+// rollout": first an equal build beside the one before, which is no dearer, and then one in its place that costs 5 points
+// more in one function, which is found, by the command and by the service.
 //
-//	go test -run TestRollout -long -v
+//	go test -run TestRollout -long -v -timeout 1h
 func TestRollout(t *testing.T) {
 	if !*long {
 		t.Skip("only with -long")
 	}
 	program := need(t, "prometheus", "prometheus")
-	promtool := need(t, "prometheus", "promtool")
 	const n = 20
 	var addrs []string
-	for range 3 * n {
+	for range 2 * n {
 		addrs = append(addrs, freeAddr(t))
 	}
-	prom := startFleetPrometheus(t, program, fmt.Sprintf("  - {job_name: shop, static_configs: [{targets: [%s]}]}\n", `"`+strings.Join(addrs, `", "`)+`"`))
-	samples := func(build string) float64 {
-		return number(prom.value(t, fmt.Sprintf(`sum(profguard_function_samples_total * on (instance) group_left (revision) profguard_build_info{revision=%q})`, build)))
+	command := profguard(t)
+	service := freeAddr(t)
+	prom := startFleetPrometheus(t, program, fmt.Sprintf(`  - {job_name: shop, static_configs: [{targets: [%s]}]}
+  - {job_name: profguard-rollout, honor_labels: true, static_configs: [{targets: [%q]}]}
+`, `"`+strings.Join(addrs, `", "`)+`"`, service))
+	spawn(t, command, "rollout", "-prometheus", prom.url, "-since", "30m", "-every", "5s", "-listen", service)
+	samples := func(revision string) float64 {
+		return number(prom.value(t, fmt.Sprintf(`sum(profguard_function_samples_total * on (instance) group_left (revision) profguard_build_info{revision=%q})`, revision)))
 	}
-	const enough, much = 2000, 8000 // how sure a difference is, depends on what is known of the old build
-	first, stop := runFleet(t, prom, addrs[:n], "v1", "1")
-	waiting.Until(t, "the first build to have samples", func() bool { return samples(first) > enough })
-
-	equal, stopEqual := runFleet(t, prom, addrs[n:2*n], "v1b", "1")
-	waiting.Until(t, "both builds to be compared side by side", func() bool {
-		return prom.series(t, fmt.Sprintf(`job_build_function:profguard_points:ratio{revision=%q}`, equal)) > 0
-	})
-	stop()
-	waiting.Until(t, "an equal build to have samples", func() bool { return samples(equal) > much })
-	if n := prom.series(t, `ALERTS{alertname="ProfguardReleaseCostsMore"}`); n > 0 {
-		t.Errorf("%d alerts of an equal release: %s", n, prom.value(t, `topk(1, job_build_function:profguard_sure:ratio)`))
+	ask := func(revision string, more ...string) (status int, text string) {
+		args := append([]string{"rollout", "-prometheus", prom.url, "-job", "shop", "-since", "30m", "-build", revision}, more...)
+		cmd := exec.Command(command, args...)
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	const enough, much = 1000, 2000
+	first := buildRelease(t, "v1", "1")
+	stops := first.run(t, addrs[:n])
+	before := first.revision(t, prom, addrs[0], "")
+	waiting.Until(t, "the first build to have samples", func() bool { return samples(before) > enough })
+	if status, text := ask(before); status != 3 || !strings.Contains(text, "no other build") {
+		t.Errorf("one build: status %d, %s", status, text)
 	}
 
-	costly, _ := runFleet(t, prom, addrs[2*n:], "v2", "2")
-	t.Cleanup(func() {
-		if t.Failed() { // processes with less work have to cost more to be told of
-			t.Logf("%.0f samples, load %s, points %s", samples(costly), prom.value(t, `max(job_build_unit:profguard_load:ratio)`),
-				prom.value(t, `job_build_function:profguard_points:ratio{function="main.tax"}`))
+	equal := buildRelease(t, "v1b", "1")
+	equals := equal.run(t, addrs[n:])
+	revision := equal.revision(t, prom, addrs[n], "")
+	waiting.Until(t, "an equal build to have samples", func() bool { return samples(revision) > enough })
+	for i := range 4 { // two of each are killed, and two start again
+		stops[i]()
+		equals[i]()
+		if i < 2 {
+			stops[i], equals[i] = first.run(t, addrs[i:i+1])[0], equal.run(t, addrs[n+i:n+i+1])[0]
 		}
-	})
-	stopEqual()
-	waiting.Until(t, "the alert of the release that costs more", func() bool {
-		return prom.series(t, fmt.Sprintf(`ALERTS{alertname="ProfguardReleaseCostsMore",alertstate="firing",revision=%q}`, costly)) == 1
-	})
-	if n := prom.series(t, `ALERTS{alertname="ProfguardReleaseCostsMore"}`); n != 1 {
-		t.Errorf("%d alerts of a release, want one", n)
 	}
-	text := prom.description(t, "ProfguardReleaseCostsMore")
-	t.Logf("after %.0f samples: %s", samples(costly), text)
-	if !regexp.MustCompile(`^Revision ` + costly + ` takes more CPU per requests_total than .*\(\w+\), .* main\.tax \+[3-8]\.\d\d[,.].* The whole takes 10\d`).MatchString(text) {
+	waiting.Until(t, "an equal build to have many samples", func() bool { return samples(revision) > much })
+	status, text := ask(revision, "-limit", "20", "-process", "50")
+	t.Logf("equal: status %d, %s", status, text)
+	if status == 1 || status == 2 {
+		t.Errorf("an equal build: status %d, %s", status, text)
+	}
+	if v := prom.value(t, fmt.Sprintf(`profguard_rollout_state{job="shop",revision=%q}`, revision)); v != "0" && v != "-1" {
+		t.Errorf("an equal build has the state %q", v)
+	}
+
+	costly := buildRelease(t, "v2", "2")
+	for i, stop := range stops { // in the places of the first build
+		stop()
+		costly.run(t, addrs[i:i+1])
+	}
+	revision = costly.revision(t, prom, addrs[0], before)
+	status, text = ask(revision, "-wait", "10m", "-o", "json")
+	t.Logf("costly: status %d, after %.0f samples: %s", status, samples(revision), text)
+	if status != 1 || !regexp.MustCompile(`"text": "shop \S+ costs more: main\.tax \+[3-8]\.\d\d points`).MatchString(text[strings.Index(text, "{"):]) {
+		t.Errorf("a build that costs more: status %d, %s", status, text)
+	}
+	waiting.Until(t, "the alert of the release that costs more", func() bool {
+		return prom.series(t, fmt.Sprintf(`ALERTS{alertname="ProfguardRolloutCostsMore",alertstate="firing",revision=%q}`, revision)) == 1
+	})
+	if text := prom.description(t, "ProfguardRolloutCostsMore"); !regexp.MustCompile(`main\.tax \+[3-8]\.\d\d.* The whole takes \d+`).MatchString(text) {
 		t.Errorf("the alert says %q", text)
 	}
 	if empty := withoutData(t, prom, queriesOf(t, "Functions of a job, by build")); len(empty) > 0 {
@@ -76,7 +100,19 @@ func TestRollout(t *testing.T) {
 	for _, group := range prom.ruleErrors(t) {
 		t.Errorf("rules: %s", group)
 	}
-	wantValid(t, promtool, "http://"+addrs[2*n]+"/metrics")
+	promtool := need(t, "prometheus", "promtool")
+	wantValid(t, promtool, "http://"+addrs[0]+"/metrics")
+	wantValid(t, promtool, "http://"+service+"/metrics")
+}
+
+// profguard builds the command.
+func profguard(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "profguard")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/profguard/profguard/cmd/profguard").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // startFleetPrometheus starts one that scrapes each second, with the shipped rules, whose pauses are
@@ -88,7 +124,7 @@ func startFleetPrometheus(t *testing.T, program, jobs string) server {
 		t.Fatal(err)
 	}
 	dir, addr := t.TempDir(), freeAddr(t)
-	fast := regexp.MustCompile(`(?m)^(\s+)(for|interval): \d+[mh].*$`).ReplaceAllString(string(data), "$1$2: 2s")
+	fast := regexp.MustCompile(`(?m)^(\s+)(for): \d+[mh].*$`).ReplaceAllString(string(data), "$1$2: 2s")
 	write(t, filepath.Join(dir, "alerts.yml"), fast)
 	write(t, filepath.Join(dir, "prometheus.yml"), "global: {scrape_interval: 2s, evaluation_interval: 2s}\nrule_files: [alerts.yml]\nscrape_configs:\n"+jobs)
 	serve(t, addr, program, "--config.file", filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path", filepath.Join(dir, "data"),
@@ -100,27 +136,37 @@ func startFleetPrometheus(t *testing.T, program, jobs string) server {
 func build(t *testing.T, args ...string) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), "rollout")
-	if out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", binary}, args...)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-buildvcs=false", "-o", binary}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return binary
 }
 
-// runFleet runs a release, a process for each address, and returns its revision.
-func runFleet(t *testing.T, prom server, addrs []string, release, taxes string) (revision string, stop func()) {
+// A builtRelease is the program of rollout, as a release has it.
+type builtRelease struct{ binary, name string }
+
+func buildRelease(t *testing.T, name, taxes string) builtRelease {
 	t.Helper()
-	binary := build(t, "-ldflags", fmt.Sprintf("-X main.release=%s -X main.taxes=%s", release, taxes), "./rollout")
-	var stops []func()
+	return builtRelease{build(t, "-ldflags", fmt.Sprintf("-X main.release=%s -X main.taxes=%s", name, taxes), "./rollout"), name}
+}
+
+// run runs a process for each address.
+func (r builtRelease) run(t *testing.T, addrs []string) (stops []func()) {
+	t.Helper()
 	for _, addr := range addrs {
-		stops = append(stops, spawn(t, binary, "-addr", addr))
+		stops = append(stops, spawn(t, r.binary, "-addr", addr))
 	}
-	of := fmt.Sprintf(`profguard_build_info{instance=%q}`, addrs[0])
-	waiting.Until(t, release+" to be scraped", func() bool { return prom.value(t, of) == "1" })
-	return prom.label(t, of, "revision"), func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}
+	return stops
+}
+
+// revision is that of the release that runs at an address now, where another one may have run before.
+func (r builtRelease) revision(t *testing.T, prom server, addr, before string) (revision string) {
+	t.Helper()
+	waiting.Until(t, r.name+" to be scraped", func() bool {
+		revision = prom.label(t, fmt.Sprintf(`profguard_build_info{instance=%q,revision!=%q}`, addr, before), "revision")
+		return revision != ""
+	})
+	return revision
 }
 
 // spawn runs a program until the test ends, or it is stopped.
@@ -166,17 +212,14 @@ func plainTargets(t *testing.T) (addrs []string) {
 }
 
 // TestProbe goes the whole way of a service without a guard: a real Prometheus asks "profguard probe"
-// for three of them, as docs/fleet.md says. One breaks a budget. The alert names it and its function, and
+// for three of them, as docs/releases.md says. One breaks a budget. The alert names it and its function, and
 // the counters of all are in the rules of fleets.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	program := need(t, "prometheus", "prometheus")
 	promtool := need(t, "prometheus", "promtool")
 	targets := plainTargets(t)
-	command := filepath.Join(t.TempDir(), "profguard")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", command, "github.com/profguard/profguard/cmd/profguard").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	command := profguard(t)
 	budgets, probe := filepath.Join(t.TempDir(), "budgets.txt"), freeAddr(t)
 	write(t, budgets, "tax: main.tax below 30%\neach: no function above 99%\nprocess below 1s per requests_total\ngoroutines below 10000\nrss below 10GiB\n")
 	spawn(t, command, "probe", "-b", budgets, "-allow", "127.0.0.0/8", "-seconds", "1", "-every", "2s", "-listen", probe)
@@ -203,9 +246,12 @@ func TestProbe(t *testing.T) {
 		}
 	}
 	// Their processes are a minute old soon.
-	waiting.Until(t, "the counters of functions in the rules of fleets", func() bool {
-		return prom.series(t, `job_function:profguard_function_share:ratio1h{job="cart",function="main.tax"}`) == 1 &&
-			prom.series(t, `job_build_function:profguard_cost:mean{job="cart",unit="requests_total",function="main.tax"}`) == 2 // builds
+	waiting.Until(t, "the counters of functions, and rollout to see both builds", func() bool {
+		if prom.series(t, `job_function:profguard_share:ratio1h{job="cart",function="main.tax"}`) != 1 {
+			return false
+		}
+		out, _ := exec.Command(command, "rollout", "-prometheus", prom.url, "-job", "cart", "-since", "10m").Output()
+		return bytes.Contains(out, []byte("several were first seen within a minute"))
 	})
 	for _, group := range prom.ruleErrors(t) {
 		t.Errorf("rules: %s", group)
@@ -214,10 +260,10 @@ func TestProbe(t *testing.T) {
 	wantValid(t, promtool, "http://"+probe+"/metrics")
 }
 
-// TestFleetDocs: Prometheus takes the configurations of docs/fleet.md.
+// TestFleetDocs: Prometheus takes the configurations of docs/releases.md.
 func TestFleetDocs(t *testing.T) {
 	promtool := need(t, "prometheus", "promtool")
-	doc, err := os.ReadFile("../../docs/fleet.md")
+	doc, err := os.ReadFile("../../docs/releases.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +276,9 @@ func TestFleetDocs(t *testing.T) {
 		t.Fatalf("%d configurations", len(blocks))
 	}
 	for i, block := range blocks {
+		if !strings.Contains(block[1], "scrape_configs:") { // of Kubernetes, or of GitHub
+			continue
+		}
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "alerts.yml"), string(alerts))
 		// Debian's Prometheus has no discovery by Kubernetes.

@@ -1,4 +1,4 @@
-// Command comparison measures what profguard compare reaches, for the tables of docs/compare.md:
+// Command comparison measures what profguard compare reaches, for the tables of docs/design.md:
 // benchmarks that cost the same, more and less are compared on a machine that is idle or busy.
 //
 //	go run ./comparison -busy 6 -minutes 8 -out busy.jsonl    # again and again, as long as there is time

@@ -278,7 +278,7 @@ func TestOffendersOfPrograms(t *testing.T) {
 	firsts(t, append(rows, more...))
 }
 
-// wantGoal expects what docs/offenders.md promises of a limit of 20%. The mean is of all
+// wantGoal expects what docs/design.md promises of a limit of 20%. The mean is of all
 // programs, and not of the few that are run each time.
 func wantGoal(t *testing.T, all sum) {
 	t.Helper()

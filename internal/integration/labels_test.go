@@ -1,0 +1,161 @@
+package integration
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"runtime/pprof"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-chi/chi/v5"
+	"github.com/labstack/echo/v4"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/profguard/profguard/label"
+)
+
+// The lines between "docs" and "docs end" stand in docs/tenants.md, word for word.
+
+func chiWithLabels(seen http.HandlerFunc) http.Handler {
+	r := chi.NewRouter()
+	// docs
+	r.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			endpoint := req.Method + " " + r.Find(chi.NewRouteContext(), req.Method, req.URL.Path)
+			label.Do(req.Context(), label.Endpoint, endpoint, func(ctx context.Context) { next.ServeHTTP(w, req.WithContext(ctx)) })
+		})
+	})
+	// docs end
+	r.Route("/api", func(r chi.Router) { r.Get("/users/{id}", seen) })
+	return r
+}
+
+func ginWithLabels(seen http.HandlerFunc) http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	// docs
+	r.Use(func(c *gin.Context) {
+		label.Do(c.Request.Context(), label.Endpoint, c.Request.Method+" "+c.FullPath(), func(ctx context.Context) {
+			c.Request = c.Request.WithContext(ctx)
+			c.Next()
+		})
+	})
+	// docs end
+	r.GET("/api/users/:id", gin.WrapF(seen))
+	return r
+}
+
+func echoWithLabels(seen http.HandlerFunc) http.Handler {
+	e := echo.New()
+	// docs
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			label.Do(c.Request().Context(), label.Endpoint, c.Request().Method+" "+c.Path(), func(ctx context.Context) {
+				c.SetRequest(c.Request().WithContext(ctx))
+				err = next(c)
+			})
+			return err
+		}
+	})
+	// docs end
+	e.GET("/api/users/:id", echo.WrapHandler(seen))
+	return e
+}
+
+// docs
+func endpoint(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+	label.Do(ctx, label.Endpoint, info.FullMethod, func(ctx context.Context) { resp, err = next(ctx, req) })
+	return resp, err
+}
+
+// docs end
+
+// TestRoutersWithLabels asks each router for a user, and for what it does not have.
+func TestRoutersWithLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		router func(http.HandlerFunc) http.Handler
+		want   string
+	}{
+		"chi":  {chiWithLabels, "GET /api/users/{id}"},
+		"gin":  {ginWithLabels, "GET /api/users/:id"},
+		"echo": {echoWithLabels, "GET /api/users/:id"},
+	} {
+		got := ""
+		h := c.router(func(_ http.ResponseWriter, r *http.Request) {
+			pprof.SetGoroutineLabels(r.Context()) // the context has what the goroutine has
+			got, _ = pprof.Label(r.Context(), label.Endpoint)
+		})
+		if h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/users/4711", nil)); got != c.want {
+			t.Errorf("%s: the endpoint is %q, want %q", name, got, c.want)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest("GET", "/none/4711", nil)); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d for a path that it does not have", name, w.Code)
+		}
+	}
+}
+
+// TestGRPCWithLabels calls a method over loopback.
+func TestGRPCWithLabels(t *testing.T) {
+	got := ""
+	server := grpc.NewServer(grpc.UnaryInterceptor(endpoint))
+	server.RegisterService(&grpc.ServiceDesc{ServiceName: "test.Users", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{
+		MethodName: "Get",
+		Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+			in := new(emptypb.Empty)
+			if err := decode(in); err != nil {
+				return nil, err
+			}
+			return intercept(ctx, in, &grpc.UnaryServerInfo{FullMethod: "/test.Users/Get"}, func(ctx context.Context, _ any) (any, error) {
+				got, _ = pprof.Label(ctx, label.Endpoint)
+				return in, nil
+			})
+		},
+	}}}, struct{}{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(l) }()
+	defer server.Stop()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Invoke(t.Context(), "/test.Users/Get", new(emptypb.Empty), new(emptypb.Empty)); err != nil {
+		t.Fatal(err)
+	}
+	if got != "/test.Users/Get" {
+		t.Errorf("the endpoint is %q", got)
+	}
+}
+
+// TestTenantsPage compares the page with the lines that were run above.
+func TestTenantsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tenants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("labels_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	snippets := regexp.MustCompile(`(?s)\n\t?// docs\n(.*?)\n\t?// docs end\n`).FindAllSubmatch(source, -1)
+	if len(snippets) != 4 {
+		t.Fatalf("%d snippets, want 4", len(snippets))
+	}
+	for _, s := range snippets {
+		if !strings.Contains(flat(string(page)), flat(string(s[1]))) {
+			t.Errorf("docs/tenants.md lacks the lines\n%s", s[1])
+		}
+	}
+}
