@@ -87,7 +87,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 	if fired.Dump == "" { // less than a tenth of the disk is free, for example
 		return fmt.Errorf("no profile was kept: %s", g.Status().Reason)
 	}
-	kept, err := filepath.Glob(filepath.Join(dumps, "*", fired.Dump+".cpu.pb.gz"))
+	kept, err := filepath.Glob(filepath.Join(dumps, "profguard", "*", fired.Dump+".cpu.pb.gz"))
 	if err != nil || len(kept) != 1 {
 		return errors.Join(err, fmt.Errorf("the profile of %s: expected one file, found %q", fired.Dump, kept))
 	}

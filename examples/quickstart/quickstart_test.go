@@ -51,7 +51,7 @@ $`, printLine(t)))
 	for _, line := range story.Missing("../README.md", "### quickstart", string(out)) {
 		t.Errorf("the README shows what was not printed: %s", line)
 	}
-	if kept, _ := filepath.Glob(filepath.Join(dumps, "*", "*.cpu.pb.gz")); len(kept) == 0 {
+	if kept, _ := filepath.Glob(filepath.Join(dumps, "profguard", "*", "*.cpu.pb.gz")); len(kept) == 0 {
 		t.Error("no profile was kept")
 	}
 }

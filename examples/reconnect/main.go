@@ -83,7 +83,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	tale.Say("What it was worth:\n\n%s", a.table())
 	a.end()
-	return days(tale)
+	return nil
 }
 
 // rejoining is the night as it began.
@@ -125,18 +125,4 @@ func (a *act) fixed(ctx context.Context) error {
 	}
 	a.mesh.endNews()
 	return a.await(ctx, guard.EventResolved, "busy-loop", "closed is noticed")
-}
-
-// days is what only a long soak shows.
-func days(tale *story.Story) error {
-	tale.Say("One goroutine every half hour breaks no limit for weeks. Days of it, played in a second:")
-	const most = 96 * time.Hour
-	for _, b := range []bugs{{forgets: true}, {}} {
-		r, at, err := soak(b, most)
-		if err != nil {
-			return err
-		}
-		tale.Say("    after %3.0f hours  %s %s: %s", at.Hours(), strings.ToUpper(r.Verdict.String()), r.Budget, r.Reason)
-	}
-	return nil
 }

@@ -45,6 +45,8 @@ func tighten() {
 	// A sample for every 512 KiB, as the runtime takes them, makes two of the whole
 	// heap. It is to be set before anything is allocated.
 	runtime.MemProfileRate = 8 << 10
+	// Each core has caches of its own.
+	runtime.GOMAXPROCS(1)
 	// A heap may grow by a fifth until it is collected, not to the double.
 	debug.SetGCPercent(20)
 	// 8.5 MiB are the binary's own pages. Where the runtime has 4 more, it rather

@@ -18,14 +18,14 @@ const (
 
 // list is the text of one, as its publisher sends it.
 func list(i int) []byte {
-	text := make([]byte, 0, 32*namesPerList) // no name is longer
+	text := make([]byte, 0, 17*namesPerList) // no name is longer
 	for j := range namesPerList {
 		text = fmt.Appendf(text, "%s\n", tracker(i, j))
 	}
 	return text
 }
 
-func tracker(i, j int) string { return fmt.Sprintf("tracker-%d-%d.ads.example.com", i, j) }
+func tracker(i, j int) string { return fmt.Sprintf("t%d-%d.ads.test", i, j) }
 
 // apps ask for 500 names a second, until ctx ends. They ask at random: a ticker
 // would run in step with the clock of the profiler.

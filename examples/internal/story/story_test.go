@@ -21,7 +21,7 @@ func TestTold(t *testing.T) {
 		{guard.EventResolved, budget.Pass, "PASS debug-print: "},
 		{guard.EventFiring, budget.Inconclusive, "BROKEN debug-print: "},
 		{guard.EventFiring, budget.Fail, "FAIL debug-print: "},
-		{guard.EventVacuous, budget.Inconclusive, "INCONCLUSIVE debug-print: "},
+		{guard.EventIneffective, budget.Inconclusive, "INCONCLUSIVE debug-print: "},
 	} {
 		e := guard.Event{Name: tt.event, Result: budget.Result{Budget: b, Verdict: tt.verdict, Reason: "none of 309 samples"}}
 		if got := told(e); !strings.HasPrefix(got, tt.want) || !strings.Contains(got, "none of 309") {
