@@ -128,7 +128,7 @@ func TestReadmeLinks(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages in docs (%v)", err)
 	}
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(read(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
@@ -174,22 +174,22 @@ func TestReadmeSentences(t *testing.T) {
 	}
 }
 
-// TestReadmeExports compares the README's names with those of docs/exports.md,
-// which package guard compares with the code.
+// TestReadmeExports compares the README's names with those of docs/reference.md,
+// which is made from the code.
 func TestReadmeExports(t *testing.T) {
-	exported := read(t, "docs/exports.md")
+	exported := read(t, "docs/reference.md")
 	for _, m := range regexp.MustCompile("`(profguard[_.][a-z_.]+)").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		if !strings.Contains(exported, "`"+m[1]+"`") {
-			t.Errorf("README.md names %s, docs/exports.md does not", m[1])
+			t.Errorf("README.md names %s, docs/reference.md does not", m[1])
 		}
 	}
 }
 
-// TestReadmeCommands: the README's commands exist, and CI runs the tests as CONTRIBUTING says.
+// TestReadmeCommands: the README's commands exist, and all have one version. CI runs the tests as CONTRIBUTING says.
 func TestReadmeCommands(t *testing.T) {
-	readme, help := read(t, "README.md"), read(t, "cmd/profguard/main.go")
-	programs := regexp.MustCompile(`(?m)^go (?:run|install) `+module+`/(\S+)@latest`).FindAllStringSubmatch(readme, -1)
-	commands := regexp.MustCompile(`(?m)^profguard \w+ .*#`).FindAllString(readme, -1)
+	readme, list := read(t, "README.md"), read(t, "cmd/profguard/commands.go")
+	programs := regexp.MustCompile(`(?m)^go (?:run|install) `+module+`/(\S+)@(v\S+)`).FindAllStringSubmatch(readme, -1)
+	commands := regexp.MustCompile(`(?m)^profguard (\w+) .*#`).FindAllStringSubmatch(readme, -1)
 	if len(programs) < 2 || len(commands) < 3 {
 		t.Errorf("expected at least 2 programs and 3 commands in README.md, found %q and %q", programs, commands)
 	}
@@ -197,13 +197,16 @@ func TestReadmeCommands(t *testing.T) {
 		if out, err := exec.Command("go", "list", "./"+m[1]).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", m[0], err, out)
 		}
-	}
-	for _, command := range commands {
-		if words := strings.Fields(command); !strings.Contains(help, "\n  profguard "+words[1]+" ") {
-			t.Errorf("expected profguard %s in the command's help, as README.md has it", words[1])
+		if m[2] != programs[0][2] {
+			t.Errorf("%s: expected version %s, as in the first command", m[0], programs[0][2])
 		}
 	}
-	const tests = "go run ./internal/testall"
+	for _, m := range commands {
+		if !strings.Contains(list, "\t\t{\""+m[1]+"\", ") {
+			t.Errorf("expected profguard %s in the list of commands, as README.md has it", m[1])
+		}
+	}
+	const tests = "go test ./..."
 	if !strings.Contains(read(t, "CONTRIBUTING.md"), "`"+tests+"`") || !strings.Contains(read(t, ".ci/run"), "\n"+tests+"\n") {
 		t.Errorf("expected %q in CONTRIBUTING.md and .ci/run", tests)
 	}

@@ -2,7 +2,6 @@ package profguard_test
 
 import (
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
@@ -12,38 +11,8 @@ import (
 	"testing"
 )
 
-// TestWaysInHaveExamples: each exported function, and each method that the README
-// shows, has an example that runs and whose output is checked.
-func TestWaysInHaveExamples(t *testing.T) {
-	methods := map[string][]string{
-		"budget": {"Set_Judge", "Set_JudgeReader"},
-		"guard":  {"Guard_Handler", "Guard_SetBudgets", "Checker"},
-	}
-	for _, dir := range []string{"budget", "guard"} {
-		wanted := methods[dir]
-		checked := map[string]bool{}
-		for path, file := range parsed(t, dir) {
-			if strings.HasSuffix(path, "_test.go") {
-				for _, e := range doc.Examples(file) {
-					// ExampleStart_mistakes is one of Start.
-					name := regexp.MustCompile(`_[a-z].*`).ReplaceAllString(e.Name, "")
-					checked[name] = checked[name] || e.Output != "" || e.EmptyOutput
-				}
-				continue
-			}
-			for _, d := range file.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() {
-					wanted = append(wanted, f.Name.Name)
-				}
-			}
-		}
-		for _, name := range wanted {
-			if !checked[name] {
-				t.Errorf("package %s: expected Example%s with an // Output, found none", dir, name)
-			}
-		}
-	}
-}
+// positions are those in the files of parsed.
+var positions = token.NewFileSet()
 
 // parsed are the files of a package and of its tests, by path.
 func parsed(t *testing.T, dir string) map[string]*ast.File {
@@ -54,7 +23,7 @@ func parsed(t *testing.T, dir string) map[string]*ast.File {
 	}
 	files := map[string]*ast.File{}
 	for _, path := range paths {
-		files[path], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		files[path], err = parser.ParseFile(positions, path, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +58,50 @@ func TestArchitectureNamesFiles(t *testing.T) {
 	for _, m := range paths {
 		if _, err := os.Stat(m[1]); err != nil {
 			t.Errorf("docs/architecture.md: %v", err)
+		}
+	}
+}
+
+// TestArchitectureIsInOrder: the imports of the packages in the first list go down it.
+func TestArchitectureIsInOrder(t *testing.T) {
+	_, text, _ := strings.Cut(read(t, "docs/architecture.md"), "\n```\n")
+	text, _, _ = strings.Cut(text, "\n```\n")
+	place := map[string]int{}
+	for line := range strings.SplitSeq(text, "\n") {
+		place[strings.Fields(line)[0]] = len(place) + 1
+	}
+	if len(place) < 20 {
+		t.Errorf("expected the packages of guard, found %d", len(place))
+	}
+	for line := range strings.Lines(read(t, "testdata/imports.txt")) {
+		name, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		for _, dep := range strings.Fields(imports) {
+			if place[dep] > 0 && place[dep] <= place[name] {
+				t.Errorf("docs/architecture.md: expected %s below %s, which imports it", dep, name)
+			}
+		}
+	}
+}
+
+// TestDesignNamesTests: the commands in docs/design.md run tests that exist.
+func TestDesignNamesTests(t *testing.T) {
+	var tests strings.Builder
+	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			tests.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(read(t, "docs/design.md"), -1)
+	if len(named) < 15 {
+		t.Errorf("expected the tests behind the numbers of docs/design.md, found %q", named)
+	}
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "\nfunc "+name) {
+			t.Errorf("docs/design.md names %s: expected a test, or the beginning of the name of one", name)
 		}
 	}
 }

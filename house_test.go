@@ -54,7 +54,7 @@ func isBelow(path, tree string) bool { return path == tree || strings.HasPrefix(
 func TestDependenciesPointOneWay(t *testing.T) {
 	// What budget stands on. These import nothing of ours but each other.
 	leaves := map[string]bool{}
-	for _, name := range []string{"decode", "evidence", "kinds", "names", "pattern", "spelling", "unit", "charge", "alert", "release", "judge", "words"} {
+	for _, name := range []string{"decode", "evidence", "kinds", "names", "pattern", "spelling", "unit", "charge", "alert", "tree", "release", "judge", "words", "bridge"} {
 		leaves[module+"/internal/"+name] = true
 	}
 	for _, p := range list(t, "./...") {
@@ -66,7 +66,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 				t.Errorf("%s depends on %s: only examples may stand on guard", rel, dep)
 			case rel == "internal/work" && (dep == module+"/budget" || dep == module+"/internal/judge"):
 				t.Errorf("%s depends on %s: whose samples are is no question of budgets", rel, dep)
-			case rel == "cmd/profguard" && isBelow(dep, "github.com/prometheus"): // the probe is an exporter
+			case (rel == "cmd/profguard" || rel == "internal/series") && isBelow(dep, "github.com/prometheus"): // the probe is an exporter
 			case isBelow(dep, "github.com/prometheus"), isBelow(dep, "go.opentelemetry.io"):
 				t.Errorf("%s depends on %s: only guard knows where things go to", rel, dep)
 			}
@@ -150,7 +150,7 @@ func direct(t *testing.T, path string) bool {
 // TestAPI shows a change of the public surface in review.
 func TestAPI(t *testing.T) {
 	var b strings.Builder
-	for _, dir := range []string{"budget", "guard"} {
+	for _, dir := range []string{"budget", "guard", "label", "export/bucket", "export/datadog", "export/otlp", "export/pyroscope"} {
 		names := exported(t, dir)
 		fmt.Fprintf(&b, "# package %s\n\n%s\n\n", dir, strings.Join(names, "\n"))
 	}
@@ -247,4 +247,39 @@ func declared(d ast.Decl, top map[string][]string) {
 			}
 		}
 	}
+}
+
+// TestServicesLinkNoTests keeps what only a test needs out of services: where nothing but Check refers to it, the
+// linker leaves it out. TestSize of internal/peerbench looks at a binary.
+func TestServicesLinkNoTests(t *testing.T) {
+	for source, want := range map[string]bool{
+		`package guard; import _ "` + module + `/internal/check"`: true,
+		`package guard; import _ "` + module + `/internal/loop"`:  false,
+	} {
+		if got := importsTests(t, "planted.go", source); got != want {
+			t.Errorf("%s: found %t, want %t", source, got, want)
+		}
+	}
+	files, err := filepath.Glob("guard/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") && file != filepath.Join("guard", "check.go") && importsTests(t, file, nil) {
+			t.Errorf("%s imports what only a test needs: only guard/check.go may, as services do not call Check", file)
+		}
+	}
+}
+
+// importsTests reports whether a file imports what only a test needs. The source is that of the file, or given.
+func importsTests(t *testing.T, file string, source any) bool {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool {
+		path := strings.Trim(i.Path.Value, `"`)
+		return isBelow(path, module+"/internal/check") || isBelow(path, module+"/internal/work") || path == "testing"
+	})
 }

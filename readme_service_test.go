@@ -9,7 +9,7 @@ import (
 func run() error {
 	g, err := guard.Start(guard.Config{
 		Budgets: budget.Must(
-			"no function above 20% cumulative except encoding/json when process above 0.1 cores",
+			"no function above 20% cumulative when process above 0.1 cores",
 			"portlist absent",
 			"checkout: process below 2ms per request",
 		),
