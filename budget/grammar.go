@@ -29,8 +29,8 @@ type rule struct {
 // subjects are all subjects, patterns last. The rule "steady" is for values that can pile up from
 // call to call.
 var subjects = []subject{
-	{"no function", judge.Each, []rule{{RuleLimit, "no function above 20% cumulative"}, {RuleGrows, "no function grows above 5 points"}}, "", nil},
-	{"no package", judge.Each, []rule{{RuleLimit, "no package above 30% cumulative"}, {RuleGrows, "no package grows above 5 points"}}, "", nil},
+	{"no function", judge.EachFunction, []rule{{RuleLimit, "no function above 20% cumulative"}, {RuleGrows, "no function grows above 5 points"}}, "", nil},
+	{"no package", judge.EachPackage, []rule{{RuleLimit, "no package above 30% cumulative"}, {RuleGrows, "no package grows above 5 points"}}, "", nil},
 	{"no goroutine", judge.Leak, []rule{{RuleLeaked, "no goroutine leaked"}}, kinds.Goroutine, nil},
 	{"process", judge.Process, []rule{{RuleLimit, "process below 1.5 cores"}, {RuleGrows, "process grows below 10% per request"}}, "", nil},
 	{"goroutines", judge.Figure, []rule{{RuleLimit, "goroutines below 5000"}, {RuleSteady, "goroutines steady"}}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
@@ -41,7 +41,7 @@ var subjects = []subject{
 }
 
 // ofLabel is the subject of all budgets on the values of a label: "no" and its name.
-var ofLabel = subject{"no tenant", judge.Each, []rule{{RuleLimit, "no tenant above 30%"}, {RuleGrows, "no tenant grows above 5 points"}}, "", nil}
+var ofLabel = subject{"no tenant", judge.EachValue, []rule{{RuleLimit, "no tenant above 30%"}, {RuleGrows, "no tenant grows above 5 points"}}, "", nil}
 
 // figures are the figures of conditions.
 var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
@@ -103,7 +103,7 @@ const (
 func (b *Budget) takes(p part) bool {
 	c := classOf(b.Subject)
 	limits := b.Rule == RuleLimit || b.Rule == RuleGrows
-	code, charged := c == judge.Each && b.Label() == "" || c == judge.Pattern, c != judge.Figure && c != judge.Leak
+	code, charged := c == judge.EachFunction || c == judge.EachPackage || c == judge.Pattern, c != judge.Figure && c != judge.Leak
 	switch p {
 	case partMeasure:
 		return code && limits
@@ -112,9 +112,9 @@ func (b *Budget) takes(p part) bool {
 	case partKind, partWhere:
 		return charged
 	case partExcept:
-		return c == judge.Each
+		return c.IsEach()
 	case partIn:
-		return code || c == judge.Each
+		return code || c.IsEach()
 	}
 	return true
 }

@@ -163,7 +163,6 @@ func (b *Budget) rule() judge.Rule {
 	r := judge.Rule{
 		Class:     classOf(b.Subject),
 		Subject:   b.Subject,
-		Packages:  b.Subject == "no package",
 		Label:     b.Label(),
 		Limit:     b.Limit.base(),
 		Dimension: b.dimension(),

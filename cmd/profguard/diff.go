@@ -250,7 +250,7 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 		f := judge.Finding{Samples: int64(c.Now.Samples)}
 		why := "diff judges budgets on each function, on each value of a label, and on the process; check -base judges others"
 		switch {
-		case r.Class == judge.Each && !r.Packages && r.Kind == kinds.CPU && r.In == "" && len(r.Where) == 0:
+		case (r.Class == judge.EachFunction || r.Class == judge.EachValue) && r.Kind == kinds.CPU && r.In == "" && len(r.Where) == 0:
 			f.Verdict = c.Verdict()
 			why = whyFunctions(c, f.Verdict, cmp.Or(r.Label, "function"))
 			if c.Without > 0.1 {
@@ -278,7 +278,7 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 
 // limitOf is the growth of a function that matters to a rule.
 func limitOf(r *judge.Rule) float64 {
-	if r.Class == judge.Each {
+	if r.Class.IsEach() {
 		return r.Limit
 	}
 	return 0

@@ -147,7 +147,7 @@ func mainAsTested(rules []judge.Rule, tested string) {
 	for i := range rules {
 		r := &rules[i]
 		r.Subject, r.In, r.Except = rename(r.Subject), rename(r.In), slices.Clone(r.Except)
-		if r.Label != "" {
+		if r.Class == judge.EachValue {
 			continue // values
 		}
 		for k, text := range r.Except {

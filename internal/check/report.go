@@ -76,7 +76,7 @@ func (r *run) report() (problem string) {
 	}
 	for i := range r.outcomes {
 		o := r.reported(i)
-		if lost := r.outcomes[i].Cut > 0 && !o.rule.IsEach(); o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
+		if lost := r.outcomes[i].Cut > 0 && !o.rule.Class.IsEach(); o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
 			o.Reason += moreTime
 		}
 		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.IsAbsent() {

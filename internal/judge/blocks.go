@@ -40,7 +40,7 @@ func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
 		if rules[i].comparesBuilds() && b.builds == nil {
 			b.builds = new(builds)
 		}
-		if rules[i].comparesBuilds() && rules[i].Label != "" && !slices.Contains(b.builds.labels, rules[i].Label) {
+		if rules[i].comparesBuilds() && rules[i].Class == EachValue && !slices.Contains(b.builds.labels, rules[i].Label) {
 			b.builds.labels = append(b.builds.labels, rules[i].Label)
 		}
 	}
@@ -93,7 +93,7 @@ func (b *Blocks) Failed() bool {
 // enough samples, and none was in the rule's scope ("where", "in"), had its label, or was taken while its
 // condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
-	nothing := b.tallies[i].samples == 0 || b.judge.rules[i].label >= 0 && !b.tallies[i].valued
+	nothing := b.tallies[i].samples == 0 || b.judge.rules[i].Class == EachValue && !b.tallies[i].valued
 	return nothing && b.samples >= outsideLeast && b.Verdict(i, false) == evidence.Inconclusive
 }
 

@@ -54,7 +54,7 @@ func (c *charges) judged(why Reason, compare func() Finding) Finding {
 		return c.named(c.noSamples())
 	case why != nil:
 		return c.named(Finding{Samples: c.samples(), Reason: why})
-	case c.label >= 0:
+	case c.Class == EachValue:
 		return c.labelled(compare)
 	}
 	return c.named(compare())
@@ -80,10 +80,10 @@ const maxNameless = evidence.AbsentShare
 // names. It is nil if they can.
 func (r *rule) nameless(sums *charge.Sums) Reason {
 	switch {
-	case (r.Class != Each || r.label >= 0) && r.subject < 0 && r.in < 0: // it asks for no name
+	case (!r.Class.IsEach() || r.Class == EachValue) && r.subject < 0 && r.in < 0: // it asks for no name
 	case sums.Hidden > maxNameless:
 		return NoNames{sums.Hidden}
-	case r.Class == Each && r.label < 0 && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
+	case r.Class.IsEach() && r.Class != EachValue && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
 		return NoPackages{sums.Foreign}
 	}
 	return nil
@@ -195,7 +195,7 @@ func (c *charges) name(key int32) string { return c.m.counter.Name(c.query, key)
 // names yields "", unless each has an exposure of its own, and for a rule about each the functions that have at least so many hits.
 func (c *charges) names(least float64) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if c.own == nil && !yield("") || c.Class != Each {
+		if c.own == nil && !yield("") || !c.Class.IsEach() {
 			return
 		}
 		for i, key := range c.sums.Keys {
@@ -223,7 +223,7 @@ const perSample = 10
 
 // tests is how many functions, packages or values can have a share as large as the limit.
 func (r *Rule) tests() float64 {
-	if r.Label != "" { // a sample has one
+	if r.Class == EachValue { // a sample has one
 		return evidence.Tests(1, r.Limit)
 	}
 	return evidence.Tests(perSample, r.Limit)

@@ -192,11 +192,11 @@ func (r released) closed(t *tally, m *measurement, all Finding) Finding {
 		share := of.Function.Share
 		f.Value, f.Low, f.High, f.Reason = share.Value, share.Low, share.High, Growth{Before: t.of.Before.Samples}
 	}
-	if r.Class != Each {
+	if !r.Class.IsEach() {
 		f.Offenders, f.Over = all.Offenders, all.Over
 	}
 	for i := range f.Offenders {
-		if key := r.key(m.counter, f.Offenders[i].Function); c.sums.By(key) > 0 && r.Class == Each {
+		if key := r.key(m.counter, f.Offenders[i].Function); c.sums.By(key) > 0 && r.Class.IsEach() {
 			if o := c.explain(r.query, []int32{key}, 0, 0, false); len(o) == 1 {
 				f.Offenders[i] = o[0]
 			}

@@ -22,7 +22,7 @@ func (g growth) needs() Needs {
 
 func (g growth) alert(period, window time.Duration) alert.Rule {
 	a := g.alertOf(period, window, g.isState())
-	a.Each, a.Streams = g.Class == Each, true
+	a.Each, a.Streams = g.Class.IsEach(), true
 	return a
 }
 
@@ -47,7 +47,7 @@ func (g growth) grown(m *measurement) (c grown, why Reason) {
 		return c, BaselineNoNames{max(c.before.Hidden, c.before.Foreign)}
 	}
 	switch { // what is not known there would look like growth, too
-	case g.label >= 0 && c.before.Without >= c.before.Total:
+	case g.Class == EachValue && c.before.Without >= c.before.Total:
 		return c, BaselineNoLabel{}
 	case c.before.Crowded:
 		return c, TooManyValues{}
@@ -96,7 +96,7 @@ func (c *grown) compare() Finding {
 	f := Finding{Samples: c.samples(), Notes: Notes{Cut: lost}}
 	switch {
 	case verdict == evidence.Pass:
-	case c.Class == Each:
+	case c.Class.IsEach():
 		if worst.Verdict == evidence.Fail {
 			over = slices.DeleteFunc(over, func(key int32) bool { return c.change(c.name(key)).Verdict != evidence.Fail })
 		}
@@ -123,7 +123,7 @@ const smallShare = 0.01
 // worst returns what has grown most. For a rule about each, it also returns the keys that have
 // grown by more than the limit, heaviest first.
 func (c *grown) worst() (worst change, over []int32) {
-	if c.Class != Each {
+	if !c.Class.IsEach() {
 		return c.change(""), nil
 	}
 	any, small := false, false
@@ -203,7 +203,7 @@ func (c *grown) exactly(now, before int64) evidence.Finding {
 		return evidence.Counted(c.sums.Part(now)-c.before.Part(before), c.Limit)
 	}
 	tests := 1.0
-	if c.isShare() && c.Class == Each {
+	if c.isShare() && c.Class.IsEach() {
 		tests = c.tests()
 	}
 	base := evidence.Baseline{K: hits(c.before, before), N: c.n0, Rates: !c.isShare()}

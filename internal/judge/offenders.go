@@ -34,7 +34,7 @@ func (c *charges) explain(query int, over []int32, first, limit int64, proven bo
 		var e charge.Explanation
 		var within charge.Frame
 		value := sums.By(key)
-		if c.label >= 0 {
+		if c.Class == EachValue {
 			e = c.within(key, value)
 			within = e.Here
 			e.Here = charge.Frame{}

@@ -21,7 +21,7 @@ type rule struct {
 	except  int32 // number of a set of patterns, or -1
 	routes  int32 // 1 + number of a list of routes, or 0
 	where   int32
-	label   int32 // number of the label whose values the rule is about, or -1
+	label   int32 // of [EachValue]: number of the label
 
 	// For profiles of the current layout:
 	query   int // number of the query in the counter, or -1
@@ -63,12 +63,12 @@ func compile(set []Rule) ([]rule, *compiler) {
 	c := &compiler{numbers: map[string]int32{}}
 	rules := make([]rule, len(set))
 	for i, r := range set {
-		rules[i] = rule{Rule: r, kind: r.SampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: -1, routes: c.accepted(r.Routes), label: -1}
-		if r.Label == "" {
+		rules[i] = rule{Rule: r, kind: r.SampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: -1, routes: c.accepted(r.Routes)}
+		if r.Class != EachValue {
 			rules[i].except = c.except(r.Except)
 		}
 		switch {
-		case r.Label != "":
+		case r.Class == EachValue:
 			rules[i].label = c.label(charge.LabelValues{Label: r.Label, Except: r.Except})
 		case r.Class == Pattern:
 			rules[i].subject = c.pattern(r.Subject)
@@ -110,7 +110,7 @@ func (r *rule) isShare() bool {
 // key is the key of a function, package or value, or that of the subject if the rule is not about
 // each.
 func (r *rule) key(counter *charge.Counter, name string) int32 {
-	if r.Class == Each {
+	if r.Class.IsEach() {
 		return counter.Key(r.query, name)
 	}
 	return r.subject
@@ -119,7 +119,7 @@ func (r *rule) key(counter *charge.Counter, name string) int32 {
 // isNearLeaf reports whether a rule asks only about what stands near the leaf, of which nothing is
 // cut off: "gc", and each function below the way in, as which the frames that were cut off count.
 func (r *rule) isNearLeaf() bool {
-	return r.Class == Figure || r.Class == Each && r.in < 0 && !r.Literal
+	return r.Class == Figure || r.Class.IsEach() && r.in < 0 && !r.Literal
 }
 
 // charged is the charge of a key, or everything for a rule without a subject. unknown is how
@@ -127,7 +127,7 @@ func (r *rule) isNearLeaf() bool {
 func (r *rule) charged(counter *charge.Counter, key int32) (charged, unknown int64) {
 	sums := counter.Sums(r.query)
 	switch {
-	case r.Class != Each && r.subject < 0:
+	case !r.Class.IsEach() && r.subject < 0:
 		return sums.Total, 0
 	case r.Class == Figure:
 		return sums.By(key), 0
@@ -208,7 +208,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	r.value = v
 	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Routes: r.routes, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
-	case r.Flat && r.Class == Each:
+	case r.Flat && r.Class.IsEach():
 		q.Charge = charge.Resumed
 	case r.Flat:
 		q.Charge = charge.Flat // a named function is charged as pprof counts it
@@ -223,13 +223,13 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Charge = charge.Inner
 	}
 	detail := q
-	if detail.Unit = charge.Function; r.Packages {
+	if detail.Unit = charge.Function; r.Class == EachPackage {
 		detail.Unit = charge.Package
 	}
 	switch {
-	case r.label >= 0:
+	case r.Class == EachValue:
 		q.Unit, q.Of, q.Charge = charge.Labelled, r.label, charge.Cumulative
-	case r.Class == Each:
+	case r.Class.IsEach():
 		q = detail
 	case r.subject < 0:
 		if q.Unit = charge.Whole; v.Counted { // what is to mend is where goroutines are started

@@ -19,7 +19,7 @@ func (r *Rule) comparesBuilds() bool {
 	if r.Test != Grows || r.Kind != kinds.CPU || r.In != "" || len(r.Where) > 0 || r.Flat || r.Literal {
 		return false
 	}
-	return (r.Class == Each && !r.Packages || r.Class == Pattern) && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
+	return (r.Class == EachFunction || r.Class == EachValue || r.Class == Pattern) && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
 }
 
 // released compares builds: in the command, and in a guard that has a reference. Where there is none,
@@ -28,7 +28,7 @@ type released struct{ growth }
 
 // byBuilds reports whether builds are compared.
 func (r released) byBuilds(m *measurement) bool {
-	return m.facts.Releases != nil || r.Class == Each && r.Per != ""
+	return m.facts.Releases != nil || r.Class.IsEach() && r.Per != ""
 }
 
 func (r released) window(m *measurement) Finding {
@@ -40,7 +40,7 @@ func (r released) window(m *measurement) Finding {
 		return r.compared(m)
 	}
 	f := r.growth.window(m)
-	if f.Verdict != evidence.Fail || r.Class != Each {
+	if f.Verdict != evidence.Fail || !r.Class.IsEach() {
 		return f
 	}
 	// Where one function got cheaper, the shares of all others grow. With enough samples, that is told apart.
@@ -66,11 +66,11 @@ func (r released) follow(rec *record, m *measurement, f Finding) Finding {
 // options say what is compared.
 func (r released) options() release.Options {
 	o := release.Options{Per: r.Per, Except: r.Except, Label: r.Label}
-	switch r.Class {
-	case Each:
+	if r.Class != Process {
 		o.Limit = r.Limit
-	case Pattern:
-		o.Limit, o.Subject = r.Limit, r.Subject
+	}
+	if r.Class == Pattern {
+		o.Subject = r.Subject
 	}
 	return o
 }
@@ -94,7 +94,7 @@ func (r released) compared(m *measurement) Finding {
 		return Finding{Samples: int64(c.Now.Samples), Reason: NoRelease{c.Why}}
 	}
 	f := r.findingOf(c)
-	if r.Label != "" {
+	if r.Class == EachValue {
 		r.explainValues(m, &f)
 	}
 	return f
@@ -171,7 +171,7 @@ func (r released) findingOf(c *release.Comparison) Finding {
 	if c.Without > notableWithout {
 		f.Notes.Without = c.Without
 	}
-	if r.Class == Each && r.Label == "" && c.Verdict() != evidence.Fail {
+	if r.Class == EachFunction && c.Verdict() != evidence.Fail {
 		f.Notes.Cut = int64(math.Round(c.Now.Cut + c.Before.Cut))
 	}
 	f.Verdict = r.verdictOf(c)

@@ -14,12 +14,17 @@ import (
 type Class int8
 
 const (
-	Pattern Class = iota // the functions that a pattern matches
-	Each                 // each function, each package, or each value of a label, by itself
-	Process              // the whole profile
-	Figure               // goroutines, heap, rss, gc
-	Leak                 // leaked goroutines, which are blocked for ever
+	Pattern      Class = iota // the functions that a pattern matches
+	EachFunction              // each function by itself
+	EachPackage               // each package
+	EachValue                 // each value of a label
+	Process                   // the whole profile
+	Figure                    // goroutines, heap, rss, gc
+	Leak                      // leaked goroutines, which are blocked for ever
 )
+
+// IsEach reports whether the limit is for each function, package or value of a label by itself.
+func (c Class) IsEach() bool { return c == EachFunction || c == EachPackage || c == EachValue }
 
 // A Test is the requirement on a budget's subject.
 type Test int8
@@ -33,11 +38,10 @@ const (
 
 // A Rule is a budget without its words. Package budget makes it from a valid budget.
 type Rule struct {
-	Class    Class
-	Test     Test
-	Subject  string // the pattern, or the name of the figure
-	Packages bool   // of [Each]: packages and not functions
-	Label    string // of [Each]: the values of this label, which are what Except has, too; "" for functions and packages
+	Class   Class
+	Test    Test
+	Subject string // the pattern, or the name of the figure
+	Label   string // of [EachValue]: whose values they are, which are what Except has, too
 
 	Limit     float64        // in base units
 	Dimension unit.Dimension // of the limit, or of the measured value if there is no limit
@@ -60,7 +64,7 @@ type Rule struct {
 
 // EachByWork reports whether the limit is for what a unit of work costs of each value of a label, so that each has a
 // counter of its own: [Rule.Per] says by which label.
-func (r *Rule) EachByWork() bool { return r.Label != "" && r.Test == Limited && r.Per != "" }
+func (r *Rule) EachByWork() bool { return r.Class == EachValue && r.Test == Limited && r.Per != "" }
 
 // Largest is a rule that every profile of a kind breaks, so that its offenders are the functions
 // with a large share: of time or bytes, or of objects for [unit.Count].
@@ -123,9 +127,6 @@ func (r *Rule) alertOf(period, window time.Duration, inFull bool) (a alert.Rule)
 // has no function of that name.
 func (r *Rule) IsAbsent() bool { return r.Test == Absent }
 
-// IsEach reports whether the limit is for each function, package, value or goroutine.
-func (r *Rule) IsEach() bool { return r.Class == Each || r.Class == Leak }
-
 // HasParts reports whether the offenders are parts of a whole, of which another may lead in each
 // window.
 func (r *Rule) HasParts() bool { return r.Class == Process || r.Class == Figure }
@@ -138,7 +139,7 @@ func (r *Rule) InShares() bool {
 // CountedByFunction reports whether the limit is one for the share of each function as package
 // functions counts it, so that a fleet is judged by these counts.
 func (r *Rule) CountedByFunction() bool {
-	return r.Class == Each && !r.Packages && r.Label == "" && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
+	return r.Class == EachFunction && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
 		!r.Flat && !r.Literal && len(r.Except)+len(r.Routes) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == ""
 }
 

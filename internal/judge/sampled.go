@@ -20,7 +20,7 @@ func (s sampled) needs() Needs { return s.profile() }
 
 func (s sampled) alert(period, window time.Duration) alert.Rule {
 	a := s.alertOf(period, window, s.isState())
-	a.Each, a.Streams = s.Class == Each, true
+	a.Each, a.Streams = s.Class.IsEach(), true
 	a.Share = !a.Counted && s.Dimension == unit.Share
 	return a
 }
@@ -80,7 +80,7 @@ func (c *limited) compare() Finding {
 	var offenders []Offender
 	switch {
 	case verdict == evidence.Pass:
-	case c.Class == Each:
+	case c.Class.IsEach():
 		over = slices.DeleteFunc(over, func(key int32) bool { return !c.mayName(key, verdict) })
 		limit := c.values(c.Limit)
 		if offenders = c.explain(c.query, over, limit, limit, verdict == evidence.Fail); len(offenders) > 0 {
@@ -97,7 +97,7 @@ func (c *limited) compare() Finding {
 	if f.Reason = c.reason(x, verdict); verdict == evidence.Fail && x.Verdict != evidence.Fail {
 		f.Reason = Likely{worst.name, worst.Low}
 	}
-	if c.Class == Each && verdict != evidence.Pass {
+	if c.Class.IsEach() && verdict != evidence.Pass {
 		f.Over = len(over)
 		f.Unordered = !c.m.counter.Ordered() && (c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
 	}
@@ -109,7 +109,7 @@ func (c *limited) compare() Finding {
 // worst returns the worst function that the rule is about. For a rule about each, it also
 // returns the keys over the limit, heaviest first.
 func (c *limited) worst() (worst amount, over []int32) {
-	if c.Class != Each {
+	if !c.Class.IsEach() {
 		return c.amount(""), nil
 	}
 	least := c.values(c.Limit) // if the heaviest one is within the limit, so are those that measure less
@@ -170,7 +170,7 @@ func (c *limited) isOver(x amount) bool { return c.part(x.now) > c.Limit }
 func (c *limited) possible() (most int64) {
 	switch {
 	case c.sums.Cut == 0 || c.Class == Figure:
-	case c.Class == Each:
+	case c.Class.IsEach():
 		most = c.sums.Cut
 		for _, key := range c.sums.Keys {
 			most = max(most, c.sums.By(key)+c.sums.Unknown(key))
@@ -255,11 +255,11 @@ func (s sampled) block(t *tally, m *measurement) {
 	if t.samples += c.sums.N; why == nil {
 		t.add(&c.charges, c.limit())
 	}
-	t.valued = t.valued || s.label >= 0 && c.sums.Without < c.sums.Total
+	t.valued = t.valued || s.Class == EachValue && c.sums.Without < c.sums.Total
 }
 
 func (s sampled) verdict(t *tally, last bool) evidence.Verdict {
-	if s.label >= 0 && !t.valued {
+	if s.Class == EachValue && !t.valued {
 		return evidence.Inconclusive
 	}
 	return t.verdict(s.near(), last)
@@ -277,10 +277,10 @@ func (s sampled) closed(t *tally, m *measurement, all Finding) Finding {
 	switch {
 	case all.Cut > 0 && all.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass && !s.isNearLeaf():
 		return all
-	case s.Class == Each && who == "": // the numbers of the worst function are those of all samples
+	case s.Class.IsEach() && who == "": // the numbers of the worst function are those of all samples
 		all.Verdict, all.Reason, all.Notes = e.Verdict, InBlocks{certain, c.samplesOf(e.Needed)}, c.notesInBlocks(all)
 		return all
-	case s.Class == Each && e.Verdict == evidence.Fail && all.Verdict == evidence.Fail:
+	case s.Class.IsEach() && e.Verdict == evidence.Fail && all.Verdict == evidence.Fail:
 		return all // all samples together prove it too, and name the deepest function
 	}
 	f, e := t.finding(&c.charges, who, e, all)

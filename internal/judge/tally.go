@@ -39,7 +39,7 @@ func (t *tally) add(c *charges, limit evidence.Limit) {
 	for name := range c.names(0) {
 		switch {
 		case t.each[name] != nil:
-		case c.label >= 0 && len(t.each) > charge.MostValues: // the samples of all blocks have as many values
+		case c.Class == EachValue && len(t.each) > charge.MostValues: // the samples of all blocks have as many values
 		default:
 			t.each[name] = t.sequential(limit)
 		}
@@ -119,7 +119,7 @@ func (t *tally) finding(c *charges, who string, e evidence.Finding, all Finding)
 	if e.Verdict == evidence.Fail {
 		f.Offenders, f.Over = all.Offenders, all.Over
 	}
-	if e.Verdict == evidence.Fail && c.Class == Each {
+	if e.Verdict == evidence.Fail && c.Class.IsEach() {
 		f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
 			of := t.each[o.Function]
 			return of == nil || of.Verdict() != evidence.Fail

@@ -37,7 +37,7 @@ func NewWatch(rules []Rule, every time.Duration) *Watch {
 	windows := float64(month / every)
 	for i, r := range rules {
 		tests := 1.0
-		if r.Class == Each {
+		if r.Class.IsEach() {
 			tests = r.tests()
 			if r.Dimension != unit.Share || r.Flat {
 				tests = evidence.Tests(1, 0.02)

@@ -345,8 +345,8 @@ func TestWatchBounded(t *testing.T) {
 		t.Skip("computes for seconds, on one goroutine")
 	}
 	w := judge.NewWatch([]judge.Rule{
-		{Class: judge.Each, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
-		{Class: judge.Each, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
+		{Class: judge.EachFunction, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
+		{Class: judge.EachFunction, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
 	}, time.Minute)
 	name := 0
 	var decoder decode.Decoder

@@ -108,7 +108,7 @@ func (s *Set) sentences() (list budget.Set) {
 func (s *Set) labels() (list []string) {
 	for _, grows := range []bool{true, false} {
 		for _, b := range s.Budgets {
-			if r := &b.Rule; (r.Test == judge.Grows) == grows && r.Label != "" && r.Kind == kinds.CPU && !slices.Contains(list, r.Label) {
+			if r := &b.Rule; (r.Test == judge.Grows) == grows && r.Class == judge.EachValue && r.Kind == kinds.CPU && !slices.Contains(list, r.Label) {
 				list = append(list, r.Label)
 			}
 		}

@@ -20,7 +20,7 @@ func Offenders(t Terms, list []judge.Offender, over int) (text string) {
 	for i, c := range chains(list) {
 		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(&t), "\n     ")
 	}
-	if more := over - len(list); more > 0 && len(list) > 0 && t.Class == judge.Each {
+	if more := over - len(list); more > 0 && len(list) > 0 && t.Class.IsEach() {
 		text += "\n  " + unit.Plural(more, "more "+t.Each()) + " over the limit"
 		if len(list) < judge.MaxOffenders && t.Label == "" {
 			text += ", calling those above or called by them"
@@ -263,7 +263,7 @@ func Place(f *judge.Frame) string {
 
 // offenderDimension is the dimension of the shares of offenders.
 func (t *Terms) offenderDimension() unit.Dimension {
-	if t.Test == judge.Limited && (t.Class == judge.Each || t.Class == judge.Pattern) {
+	if t.Test == judge.Limited && (t.Class.IsEach() || t.Class == judge.Pattern) {
 		return t.Dimension
 	}
 	return unit.Share

@@ -79,7 +79,7 @@ func (p *phrasing) who() string {
 	switch p.Class {
 	case judge.Process:
 		return "the process"
-	case judge.Each:
+	case judge.EachFunction, judge.EachPackage, judge.EachValue:
 		return cmp.Or(p.named(p.finding.Who), "the worst "+p.Each())
 	}
 	return p.subject()
