@@ -53,7 +53,7 @@ func (b *Budget) Unjudged() Standing {
 // after is what is known after a window with a verdict, but for the alert.
 func (s Standing) after(v *Verdict) Standing {
 	r := &v.Result
-	s.Last, s.Measured, s.Seen = *r, v.Finding.HasValue(), v.seen
+	s.Last, s.Measured = *r, v.Finding.HasValue()
 	s.Verdicts[r.Verdict]++
 	s.Samples, s.Hits = s.Samples+r.Samples, s.Hits+r.Hits
 	s.History = append(s.History[max(0, len(s.History)+1-maxHistory):], Past{r.Value, r.Verdict})
@@ -67,61 +67,30 @@ type Notice struct {
 	Message string
 }
 
-// alerts advances the alerts of all budgets. It is the only one that knows their states.
-type alerts struct {
-	started time.Time     // of the guard
-	least   time.Duration // between two notices about offenders of one budget
-	of      map[*Budget]Standing
-}
-
-// adopt keeps the alerts of budgets that are in a new set, too.
-func (a *alerts) adopt(s *Set) {
-	before := a.of
-	a.of = make(map[*Budget]Standing, len(s.Budgets))
-	for _, b := range s.Budgets {
-		known, is := before[b]
-		if !is {
-			known = b.Unjudged()
-		}
-		a.of[b] = known
-	}
-}
-
 // hurries reports whether extra windows help to decide about a budget: one that is pending, or
 // fires and may be over.
-func (a *alerts) hurries(s *Set) bool {
+func (j *judger) hurries(s *Set) bool {
 	for _, b := range s.Budgets {
-		if now := a.of[b].Alert; now.Hurries() && !b.Needs.Periodic && b.Of.ForWindows == 0 && b.Of.ForTime == 0 {
+		if k := j.known[b]; k != nil && k.Alert.Hurries() && !b.Needs.Periodic && b.Of.ForWindows == 0 && b.Of.ForTime == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// changes advances the alerts by the verdicts of a window.
-func (a *alerts) changes(verdicts []Verdict) []Change {
-	list := make([]Change, len(verdicts))
-	for i := range verdicts {
-		v := &verdicts[i]
-		list[i] = a.next(v, a.of[v.Of])
-		a.of[v.Of] = list[i].Standing
-	}
-	return list
-}
-
-// next is the change by a verdict. A verdict that says nothing about the budget changes no alert:
+// change advances the alert of a budget by a verdict. A verdict that says nothing about the budget changes no alert:
 // of a lost window, unless figures show that the budget's condition does not hold, or of one in
 // which a counter of work could not be read.
-func (a *alerts) next(v *Verdict, s Standing) Change {
-	was, event := s.Alert.State, alert.None
-	s = s.after(v)
+func (j *judger) change(v *Verdict) Change {
+	k := j.known[v.Of]
+	s, was, event := k.Standing.after(v), k.Alert.State, alert.None
 	if !v.silent {
 		if !v.idle {
 			if s.Evidence = v.Finding.Evidence; v.Finding.Proven != evidence.Inconclusive {
 				s.Proven = budget.Verdict(v.Finding.Proven)
 			}
 		}
-		s.Alert, event = s.Alert.Next(a.finding(v, s), v.Of.Alert.Fed(v.fed))
+		s.Alert, event = s.Alert.Next(j.finding(v, &s), v.Of.Alert.Fed(v.fed))
 	}
 	if s.Alert.State != was {
 		s.Since = v.End
@@ -129,22 +98,24 @@ func (a *alerts) next(v *Verdict, s Standing) Change {
 	switch {
 	case event == alert.Fired && len(v.Result.Offenders) > 0:
 		s.Offender = &v.Result.Offenders[0]
-	case event.Ends(): // the watch forgets, too
+	case event.Ends():
+		k.watch.Ended(k.at)
 		s.Offender, s.Evidence = nil, 0
 		if s.Proven == budget.Fail {
 			s.Proven = budget.Inconclusive
 		}
 	}
 	c := Change{Verdict: v, Standing: s}
-	c.Notice = a.notice(&c, event)
+	c.Notice = j.notice(&c, event)
+	k.Standing = c.Standing
 	return c
 }
 
 // finding is a verdict as alerts take it.
-func (a *alerts) finding(v *Verdict, s Standing) alert.Finding {
+func (j *judger) finding(v *Verdict, s *Standing) alert.Finding {
 	r := &v.Result
 	f := alert.Finding{
-		Start: v.Start.Sub(a.started), End: v.End.Sub(a.started),
+		Start: v.Start.Sub(j.started), End: v.End.Sub(j.started),
 		Window: evidence.Verdict(r.Verdict), Proven: v.Finding.Proven, Evidence: v.Finding.Evidence, Kept: v.Finding.Kept,
 		Idle: r.Idle, Measured: v.Finding.HasValue(), Value: r.Value, Limit: r.Limit, Samples: r.Samples, Hidden: v.Finding.Cut > 0,
 	}
@@ -166,11 +137,11 @@ const mostNamed = 64
 
 // notice is what is told of a transition, or of another offender while the budget fires. It notes in the change of whom
 // it tells.
-func (a *alerts) notice(c *Change, event alert.Event) *Notice {
+func (j *judger) notice(c *Change, event alert.Event) *Notice {
 	s := &c.Standing
 	r, who, message := &c.Result, c.worst(), ""
 	another := s.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !s.named[who] &&
-		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= a.least
+		len(s.named) < mostNamed && c.End.Sub(s.namedAt) >= j.least
 	switch {
 	case event.Ends():
 		s.named = nil

@@ -125,7 +125,7 @@ func (s *still) figures(minutes float64, figures map[string]float64) *Measuremen
 func (s *still) judgeFigures(t *testing.T, r *Measurement) {
 	t.Helper()
 	var own clock
-	s.take(&Report{Measurement: r, Changes: s.decide(t.Context(), r, s.measure.profiles(r, s.set, &own))})
+	s.take(&Report{Measurement: r, Changes: s.judge.decide(t.Context(), r, s.measure.profiles(r, s.judge.set, &own))})
 }
 
 // find advances the alert of a budget by a finding in the window that ends after so many minutes.
@@ -135,12 +135,11 @@ func (s *still) find(of *Budget, minutes float64, f judge.Finding) Change {
 
 func (s *still) change(of *Budget, minutes float64, f judge.Finding, r budget.Result) Change {
 	end := s.Started.Add(time.Duration(minutes * float64(minute)))
-	return s.alerts.changes([]Verdict{{Of: of, Finding: f, Result: r, Start: end.Add(-10 * second), End: end}})[0]
+	return s.judge.change(&Verdict{Of: of, Finding: f, Result: r, Start: end.Add(-10 * second), End: end})
 }
 
 // stand makes the alert of a budget fire, or not, by what has been proven.
 func (s *still) stand(of *Budget, state alert.State, proven budget.Verdict, strength float64) {
-	now := s.alerts.of[of]
+	now := s.judge.known[of]
 	now.Alert.State, now.Proven, now.Evidence = state, proven, strength
-	s.alerts.of[of] = now
 }

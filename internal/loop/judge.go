@@ -2,15 +2,12 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/foreign"
-	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -24,7 +21,6 @@ type Verdict struct {
 	Result     budget.Result // the finding in words
 	Start, End time.Time     // of the time that was judged
 
-	seen    Seen
 	fed     time.Duration // the length of the window, if other code has taken it
 	silent  bool          // nothing was found out, so the alert does not change
 	idle    bool          // its condition does not hold, as figures show; the evidence stays as it is
@@ -49,36 +45,39 @@ const IneffectiveWindows = 60
 // Ineffective reports whether the budget may never have anything to judge.
 func (s Seen) Ineffective() bool { return !s.Judged && s.Missed >= IneffectiveWindows }
 
-// A judger turns measurements into verdicts. It keeps what the windows so far say together.
+// A judger turns measurements into verdicts, and verdicts into changes, window after window of one process. What
+// it keeps in between is a memory for each budget.
 type judger struct {
 	every   time.Duration
-	started time.Time // of the guard
+	started time.Time     // of the guard
+	least   time.Duration // between two notices about offenders of one budget
 	module  string
 	decoder *decode.Decoder
 	partsOf func(kind string, taken []profile) (profile, error)
 	shows   func(label, value string) bool // nil: all values
+	set     *Set                           // of the last window
 	known   map[*Budget]*memory
 }
 
 // A memory is what earlier windows say about a budget.
 type memory struct {
+	Standing
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int
 	counted reading          // the counters when it was last judged by them
 	parts   []judge.Offender // of a figure that fails: by the last profile of it
 	work    Readings         // after the last window, while none of its work has been done
-	seen    Seen
 }
 
-// adopt takes over what is known about budgets that are in a new set, too.
+// adopt makes a set of budgets the one that is judged. What is known of those that were in the last one stays.
 func (j *judger) adopt(s *Set) {
 	before := j.known
-	j.known = make(map[*Budget]*memory, len(s.Budgets))
+	j.set, j.known = s, make(map[*Budget]*memory, len(s.Budgets))
 	for _, g := range s.groups {
 		for i, b := range g.budgets {
 			k := before[b]
 			if k == nil {
-				k = new(memory)
+				k = &memory{Standing: b.Unjudged()}
 			} else {
 				g.watch.Inherit(i, k.watch, k.at)
 			}
@@ -88,57 +87,14 @@ func (j *judger) adopt(s *Set) {
 	}
 }
 
-// forget drops the evidence for an excess of a budget, whose alert has ended.
-func (j *judger) forget(b *Budget) {
-	k := j.known[b]
-	k.watch.Ended(k.at)
-}
-
-// A watching is what is known of a process from window to window: of this one, or of another.
-type watching struct {
-	set       *Set // of the last window
-	judge     judger
-	alerts    alerts
-	functions *functions.Counter // nil for none
-}
-
-// watch knows nothing yet. It counts so many functions, and least is the time between two notices about offenders.
-func watch(every time.Duration, started time.Time, module string, count int, least time.Duration) watching {
-	w := watching{judge: judger{every: every, started: started, module: module}, alerts: alerts{started: started, least: least}}
-	if count > 0 {
-		w.functions = functions.New(count)
-	}
-	return w
-}
-
-// adopt makes a set of budgets the one that is judged.
-func (w *watching) adopt(s *Set) {
-	w.set = s
-	w.judge.adopt(s)
-	w.alerts.adopt(s)
-}
-
 // decide judges a window.
-func (w *watching) decide(ctx context.Context, m *Measurement, profiles []profile) []Change {
-	changes := w.alerts.changes(w.judge.verdicts(ctx, w.set, m, profiles))
-	for i := range changes {
-		if c := &changes[i]; c.Notice != nil && c.Notice.Event.Ends() {
-			w.judge.forget(c.Of)
-		}
+func (j *judger) decide(ctx context.Context, m *Measurement, profiles []profile) []Change {
+	verdicts := j.verdicts(ctx, m, profiles)
+	changes := make([]Change, len(verdicts))
+	for i := range verdicts {
+		changes[i] = j.change(&verdicts[i])
 	}
 	return changes
-}
-
-// count counts the functions of a window, unless it could not be charged.
-func (w *watching) count(of functions.Window, err error) (*functions.Totals, error) {
-	if err == nil {
-		err = foreign.Recovered(func() error { return w.functions.Add(of) })
-	}
-	if err != nil {
-		err = fmt.Errorf("a window was left out: %w", err)
-	}
-	totals := w.functions.Totals()
-	return &totals, err
 }
 
 // A judging is the work on one window.
@@ -152,12 +108,12 @@ type judging struct {
 
 // verdicts judges the profiles of a window. Budgets about which it says nothing have none. The
 // list is empty if the guard stops meanwhile.
-func (j *judger) verdicts(ctx context.Context, s *Set, r *Measurement, taken []profile) (list []Verdict) {
+func (j *judger) verdicts(ctx context.Context, r *Measurement, taken []profile) (list []Verdict) {
 	w := &judging{judger: j, ctx: ctx, r: r, taken: taken}
-	list = make([]Verdict, 0, len(s.Budgets))
+	list = make([]Verdict, 0, len(j.set.Budgets))
 	for i := range taken {
 		p := &taken[i]
-		g := s.group(p.kind)
+		g := j.set.group(p.kind)
 		t, err := decoded(j.decoder, p, r)
 		var findings []judge.Finding
 		if err == nil {
@@ -208,8 +164,7 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 		v.Finding.Hide(func(value string) bool { return w.shows(label, value) })
 	}
 	v.Result, v.silent = bridge.Result[budget.Result](b.Of, v.Finding), lost || isWorkUnknown(&v.Finding)
-	k.seen = k.seen.next(&v.Finding, lost)
-	v.seen = k.seen
+	k.Seen = k.Seen.next(&v.Finding, lost)
 	return v, true
 }
 
@@ -223,13 +178,13 @@ func isWorkUnknown(f *judge.Finding) bool {
 // works notes whether a unit of the budget's work was done since the last window. When one has
 // ever been, nobody asks again.
 func (k *memory) works(b *Budget, now Readings) {
-	if b.Rule.Per == "" || k.seen.Worked {
+	if b.Rule.Per == "" || k.Seen.Worked {
 		return
 	}
 	done, _ := between(k.work, now)
 	k.work = now
 	if done[b.Rule.Per] > 0 { // it was not missed before
-		k.seen.Worked, k.seen.Missed, k.work = true, 0, nil
+		k.Seen.Worked, k.Seen.Missed, k.work = true, 0, nil
 	}
 }
 

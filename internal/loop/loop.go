@@ -4,8 +4,7 @@
 //	open -> capture -> Measurement -> profiles -> []Verdict -> []Change -> Report
 //
 // Each step takes what the one before has made, and what was made is not changed. What has to be
-// known from window to window stands in the step that needs it: [measurer], [judger], [alerts],
-// [archive]. All that leaves a window is a [Report]; nobody is called while one is judged. Who takes
+// known from window to window stands in the step that needs it: [measurer], [judger], [archive]. All that leaves a window is a [Report]; nobody is called while one is judged. Who takes
 // it has profiles of what fails kept by [Loop.Keep].
 package loop
 
@@ -87,10 +86,11 @@ const panicLimit = 3
 // A Loop takes windows. Only its goroutine uses its fields, but for the budgets and the archive.
 type Loop struct {
 	Config
-	budgets atomic.Pointer[Set] // in force from the next window on
-	pace    pace.Pace
-	measure *measurer
-	watching
+	budgets   atomic.Pointer[Set] // in force from the next window on
+	pace      pace.Pace
+	measure   *measurer
+	judge     judger
+	functions *functions.Counter // nil for none
 	archive   archive
 	linked    *Linked       // of a set of which no report has told yet
 	notLinked []string      // patterns of the set that match no function, once known
@@ -110,8 +110,13 @@ func New(cfg Config) *Loop {
 		last: now, heap: heapMeter{rested: now},
 	}
 	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder
-	l.watching = watch(cfg.Every, cfg.Started, cfg.Module, cfg.Functions, least)
-	l.judge.decoder, l.judge.partsOf, l.judge.shows = &l.measure.decoder, l.measure.partsOf, cfg.ShowsLabel
+	l.judge = judger{
+		every: cfg.Every, started: cfg.Started, least: least, module: cfg.Module,
+		decoder: &l.measure.decoder, partsOf: l.measure.partsOf, shows: cfg.ShowsLabel,
+	}
+	if cfg.Functions > 0 {
+		l.functions = functions.New(cfg.Functions)
+	}
 	l.archive = archive{every: cfg.DumpEvery, least: least, offer: cfg.Process.Offer, goroutines: l.measure.goroutines, trace: cfg.Trace}
 	if r := cfg.Reference; r != nil {
 		l.measure.facts.Releases, l.archive.normal = r, r.Normal
@@ -165,7 +170,7 @@ func (l *Loop) Step(ctx context.Context, early bool, take func(*Report)) {
 		l.adopt(ctx, l.budgets.Load())
 		before = l.measure.begin()
 	})
-	cpu, tried := l.measure.capture(ctx, l.set)
+	cpu, tried := l.measure.capture(ctx, l.judge.set)
 	if cpu.Outcome == profiler.Canceled {
 		return
 	}
@@ -176,8 +181,8 @@ func (l *Loop) Step(ctx context.Context, early bool, take func(*Report)) {
 		r.Measurement = l.measure.end(before, cpu, tried, early, l.notLinked)
 		l.addUp(ctx, r)
 	})
-	profiles := l.measure.profiles(r.Measurement, l.set, &own)
-	own.run(func() { r.Changes = l.decide(ctx, r.Measurement, profiles) })
+	profiles := l.measure.profiles(r.Measurement, l.judge.set, &own)
+	own.run(func() { r.Changes = l.judge.decide(ctx, r.Measurement, profiles) })
 	r.Cost = l.cost(own.spent+r.cost+l.took, r.Now.At)
 	l.next = l.after(began, time.Now())
 	r.Next, r.Linked, l.linked = l.next, l.linked, nil
@@ -203,7 +208,7 @@ func (l *Loop) addUp(ctx context.Context, r *Report) {
 	var charged *tree.Tree
 	err := foreign.Recovered(func() (err error) { charged, err = l.measure.charged(ctx, r.table); return err })
 	if l.functions != nil {
-		r.Functions, r.Parts["functions"] = l.count(functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: w.Work, NoWork: w.NoWork}, err)
+		r.Functions, r.Parts["functions"] = count(l.functions, functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: w.Work, NoWork: w.NoWork}, err)
 	}
 	if l.Reference == nil {
 		return
@@ -218,13 +223,25 @@ func (l *Loop) addUp(ctx context.Context, r *Report) {
 	r.Release, r.News = l.Reference.Balance(ctx)
 }
 
+// count counts the functions of a window, unless it could not be charged.
+func count(c *functions.Counter, of functions.Window, err error) (*functions.Totals, error) {
+	if err == nil {
+		err = foreign.Recovered(func() error { return c.Add(of) })
+	}
+	if err != nil {
+		err = fmt.Errorf("a window was left out: %w", err)
+	}
+	totals := c.Totals()
+	return &totals, err
+}
+
 // adopt makes a set of budgets the one that is judged, if it is another one than before.
 func (l *Loop) adopt(ctx context.Context, s *Set) {
-	if l.set == s {
+	if l.judge.set == s {
 		return
 	}
 	l.measure.adopt(s)
-	l.watching.adopt(s)
+	l.judge.adopt(s)
 	linked := s.linkedIn(ctx, l.Process.Linked)
 	l.notLinked, l.linked = linked.missing, &linked
 }
@@ -249,7 +266,7 @@ func (l *Loop) after(began, now time.Time) time.Time {
 		if l.measure.free.Before(at) {
 			at = l.measure.free
 		}
-	case soon.Before(at) && l.alerts.hurries(l.budgets.Load()) && l.pace.Extra(now):
+	case soon.Before(at) && l.judge.hurries(l.budgets.Load()) && l.pace.Extra(now):
 		at = soon
 	}
 	if until, _ := l.pace.Paused(now); until.After(at) {

@@ -18,8 +18,9 @@ import (
 // A Remote judges another process by its answers, as a loop judges this one. It takes nothing itself. There may be
 // thousands of them, so it keeps no profile from one window to the next.
 type Remote struct {
-	cfg RemoteConfig
-	watching
+	cfg       RemoteConfig
+	judge     judger
+	functions *functions.Counter // nil for none
 }
 
 // RemoteConfig is how other processes are judged.
@@ -56,8 +57,10 @@ type Counters struct {
 
 // NewRemote returns a judge of a process of which nothing is known.
 func NewRemote(cfg RemoteConfig) (*Remote, error) {
-	r := &Remote{cfg, watch(cfg.Every, time.Now(), cfg.Module, cfg.Functions, cfg.Every)}
-	r.judge.partsOf = partsAmong
+	r := &Remote{cfg: cfg, judge: judger{every: cfg.Every, started: time.Now(), least: cfg.Every, module: cfg.Module, partsOf: partsAmong}}
+	if cfg.Functions > 0 {
+		r.functions = functions.New(cfg.Functions)
+	}
 	return r, r.renew()
 }
 
@@ -73,13 +76,13 @@ func partsAmong(kind string, taken []profile) (profile, error) {
 
 // renew compiles the budgets anew, with what is known of them: a watch keeps the last profile.
 func (r *Remote) renew() error {
-	next, err := compile(r.cfg.Budgets, r.cfg.Every, r.cfg.Window, r.set, func(rule *judge.Rule) judge.Needs {
+	next, err := compile(r.cfg.Budgets, r.cfg.Every, r.cfg.Window, r.judge.set, func(rule *judge.Rule) judge.Needs {
 		needs := rule.Needs()
 		needs.Profile = r.cfg.Kind(rule)
 		return needs
 	})
 	if err == nil {
-		r.adopt(next)
+		r.judge.adopt(next)
 	}
 	return err
 }
@@ -87,7 +90,7 @@ func (r *Remote) renew() error {
 // Judge judges a window. It returns the functions of all windows so far, nil if none are counted.
 func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions.Totals, err error) {
 	var taken []profile
-	for _, g := range r.set.groups {
+	for _, g := range r.judge.set.groups {
 		p := profile{kind: g.kind, table: &decode.Table{Symbols: new(decode.Symbols)}, facts: w.Facts}
 		for _, in := range w.Profiles {
 			if in.Kind == g.kind {
@@ -96,7 +99,7 @@ func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions
 		}
 		taken = append(taken, p)
 	}
-	r.decide(ctx, r.measured(w), taken)
+	r.judge.decide(ctx, r.measured(w), taken)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -107,7 +110,7 @@ func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions
 		if p.Kind == kinds.CPU && p.Err == nil && w.Settled {
 			c := tree.Counter{Module: r.cfg.Module}
 			charged, err := c.Tree(ctx, p.Table)
-			return r.count(functions.Window{Tree: charged, Seconds: float64(p.Table.DurationNanos) * 1e-9, Work: p.Facts.Work, NoWork: p.Facts.NoWork}, err)
+			return count(r.functions, functions.Window{Tree: charged, Seconds: float64(p.Table.DurationNanos) * 1e-9, Work: p.Facts.Work, NoWork: p.Facts.NoWork}, err)
 		}
 	}
 	totals := r.functions.Totals()
@@ -154,8 +157,8 @@ func (b *Budget) Now(known Standing, age time.Duration) Current {
 
 // Now are the budgets with what is known of them, in the order of their declaration.
 func (r *Remote) Now() (list []Current) {
-	for _, b := range r.set.Budgets {
-		list = append(list, b.Now(r.alerts.of[b], time.Since(r.alerts.started)))
+	for _, b := range r.judge.set.Budgets {
+		list = append(list, b.Now(r.judge.known[b].Standing, time.Since(r.judge.started)))
 	}
 	return list
 }

@@ -36,7 +36,7 @@ func TestRemoteIsJudgedAlike(t *testing.T) {
 			s.step(t)
 			window(t, r, &RemoteWindow{Profiles: []RemoteProfile{cpuOf(t, text)}})
 			for i, now := range r.Now() {
-				own := s.alerts.of[s.Budgets.Budgets[i]]
+				own := s.judge.known[s.Budgets.Budgets[i]]
 				if now.Standing.Alert.State != own.Alert.State || now.Samples != own.Samples || now.Hits != own.Hits || now.Verdicts != own.Verdicts {
 					t.Fatalf("%s: %s after %v and %d of %d, this process is %s after %v and %d of %d", now.Name,
 						now.State, now.Verdicts, now.Hits, now.Samples, own.Alert.State, own.Verdicts, own.Hits, own.Samples)
