@@ -106,7 +106,7 @@ func (w *world) still(t testing.TB, cfg Config) *Guard {
 }
 
 // step takes a window of a guard that is still.
-func step(t testing.TB, g *Guard) { g.loop.Step(t.Context(), false, g.take) }
+func step(t testing.TB, g *Guard) { g.loop.Step(t.Context(), false, g.report) }
 
 func completed(cfg Config) (Config, error) {
 	err := cfg.complete(new(atomic.Bool))

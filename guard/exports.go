@@ -21,6 +21,7 @@ import (
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // exports sends profiles to Config.Export.To: each good window if Export.All says so, and each
@@ -77,10 +78,10 @@ func (x *exports) open(g *Guard) {
 }
 
 // window takes a good window.
-func (x *exports) window(w *loop.Window) {
+func (x *exports) window(w *profiler.Window) {
 	end := w.Start.Add(w.Elapsed)
 	x.add(&Profile{
-		ID: string(dumps.NewID(end, "window", "")) + "." + kinds.CPU, Kind: kinds.CPU, Data: w.Profile.Bytes(),
+		ID: string(dumps.NewID(end, "window", "")) + "." + kinds.CPU, Kind: kinds.CPU, Data: w.Bytes(),
 		Start: w.Start, End: end, Attributes: x.attributes,
 	}, true)
 }

@@ -24,22 +24,22 @@ func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 }
 
 // registryReader reads the registry of the guard's metrics for the loop.
-func registryReader(r prometheus.Registerer) func(units []string) (loop.Readings, error) {
+func registryReader(r prometheus.Registerer) func(units []string) (loop.Answers, error) {
 	g, had := gatherer(r), map[string]bool{}
-	return func(units []string) (loop.Readings, error) { return readRegistry(g, units, had) }
+	return func(units []string) (loop.Answers, error) { return readRegistry(g, units, had) }
 }
 
 // readRegistry returns the count of each unit, or an error if the registry can't be read. A
 // vector has no series before its first increment, so a metric that never had one counts 0.
 // The count of a metric that had series and has none now is unknown, because it may come back
 // with another value. had are the names of the metrics that have had series.
-func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (loop.Readings, error) {
+func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (loop.Answers, error) {
 	families, err := g.Gather()
 	if err != nil {
 		// The families may lack series, so that the sum would be too small.
 		return nil, fmt.Errorf("the Prometheus registry could not be read in full: %w", err)
 	}
-	r := loop.Readings{}
+	r := loop.Answers{}
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		switch f := family(families, u.Name); {

@@ -21,8 +21,8 @@ import (
 // This file takes what the loop has found: it becomes status, events and exports. The functions take the
 // lock, also for the end of a panic.
 
-// take takes what a window has found out. It runs on the loop's goroutine.
-func (g *Guard) take(r *loop.Report) {
+// report takes what a window has found out. It runs on the loop's goroutine.
+func (g *Guard) report(r *loop.Report) {
 	if r.Err != nil {
 		g.notePanic("loop")
 	}
@@ -30,8 +30,8 @@ func (g *Guard) take(r *loop.Report) {
 	if r.Measurement == nil {
 		return
 	}
-	if g.exports != nil && g.cfg.Export.All && r.Good != nil {
-		g.exports.window(r.Good)
+	if g.exports != nil && g.cfg.Export.All && r.IsGood() {
+		g.exports.window(&r.CPU)
 	}
 	g.act(r)
 	g.spent(r.Cost)
@@ -178,8 +178,8 @@ func (g *Guard) measured(m *loop.Measurement) {
 	if m.FirstFed {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.NoWork)) {
-		g.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+m.NoWork[name])
+	for _, name := range slices.Sorted(maps.Keys(m.Facts.NoWork)) {
+		g.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+m.Facts.NoWork[name])
 	}
 }
 

@@ -79,7 +79,7 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	go func() {
 		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		g.loop.Run(ctx, g.take)
+		g.loop.Run(ctx, g.report)
 	}()
 	return g, nil
 }

@@ -97,7 +97,7 @@ func (w *watched) window(list []*input, a *answer) *loop.RemoteWindow {
 				facts.NoWork[text] = "the counter of " + text + " is not known"
 			}
 		}
-		of.Profiles = append(of.Profiles, loop.RemoteProfile{Kind: in.kind, Table: in.table, Facts: facts, Err: in.err})
+		of.Profiles = append(of.Profiles, loop.Profile{Kind: in.kind, Table: in.table, Facts: facts, Err: in.err})
 	}
 	if a.failed == nil {
 		of.From, of.To = a.before.counters(w.units), a.after.counters(w.units)
@@ -107,13 +107,13 @@ func (w *watched) window(list []*input, a *answer) *loop.RemoteWindow {
 }
 
 // counters are what a process has used and done, as far as its metrics say.
-func (m *metrics) counters(units []string) *loop.Counters {
+func (m *metrics) counters(units []string) *loop.Reading {
 	cpu, hasCPU := m.value(cpuTotal)
 	bytes, hasBytes := m.value(bytesTotal)
 	objects, hasObjects := m.value(objectsTotal)
-	c := &loop.Counters{
+	c := &loop.Reading{
 		Snapshot: process.Snapshot{At: m.at, CPU: time.Duration(cpu * float64(time.Second)), Allocated: int64(bytes), Allocations: int64(objects)},
-		Work:     loop.Readings{}, NoCPU: !hasCPU, NoAlloc: !hasBytes || !hasObjects,
+		Work:     loop.Answers{}, NoCPU: !hasCPU, NoAlloc: !hasBytes || !hasObjects,
 	}
 	for _, text := range units {
 		u, _ := unit.ParseWork(text)

@@ -71,10 +71,10 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	t.Helper()
 	sentence := strings.Replace(counted[i].sentence, "%s", budget.Amount{Value: 0.02 * s.rate}.String(), 1)
 	l := newStill(t, nil, sentence)
-	counters := func(at time.Duration) reading {
-		return reading{
+	counters := func(at time.Duration) Reading {
+		return Reading{
 			Snapshot: process.Snapshot{At: l.Started.Add(at), CPU: time.Duration(s.used * 0.02 * 1e9), Allocated: int64(s.used * 1e6)},
-			work:     Readings{"request": {N: s.done}},
+			Work:     Answers{"request": {N: s.done}},
 		}
 	}
 	before := counters(0)
@@ -83,7 +83,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		s.run(at)
 		now := counters(at)
 		r := l.figures(float64(m+1), map[string]float64{"goroutines": s.inside})
-		r.CPU.Outcome, r.before, r.now = profiler.Busy, &before, &now
+		r.CPU.Outcome, r.before, r.Now = profiler.Busy, &before, &now
 		l.judgeFigures(t, r)
 		for _, c := range l.changes {
 			if c.fires() {
@@ -123,8 +123,8 @@ func TestCounted(t *testing.T) {
 // no JSON has.
 func TestCountedNextToNothing(t *testing.T) {
 	s := newStill(t, nil, "process below 20ms per request")
-	from := reading{Snapshot: process.Snapshot{At: s.Started}, work: Readings{"request": {N: 0}}}
-	now := reading{Snapshot: process.Snapshot{At: s.Started.Add(time.Minute), CPU: time.Minute}, work: Readings{"request": {N: 5e-324}}}
+	from := Reading{Snapshot: process.Snapshot{At: s.Started}, Work: Answers{"request": {N: 0}}}
+	now := Reading{Snapshot: process.Snapshot{At: s.Started.Add(time.Minute), CPU: time.Minute}, Work: Answers{"request": {N: 5e-324}}}
 	f, ok, _ := s.Budgets.Budgets[0].Rule.Count(judge.Finding{}, from.until(&now), nil, time.Minute)
 	if ok || math.IsInf(f.Value, 0) {
 		t.Errorf("%+v, want no result", f)
@@ -136,7 +136,7 @@ func TestCountedNextToNothing(t *testing.T) {
 func TestLittleWork(t *testing.T) {
 	s := newStill(t, nil, "process below 20ms per request")
 	b := s.Budgets.Budgets[0]
-	before := reading{Snapshot: process.Snapshot{At: s.Started}, work: Readings{"request": {N: 0}}}
+	before := Reading{Snapshot: process.Snapshot{At: s.Started}, Work: Answers{"request": {N: 0}}}
 	for i, tt := range []struct {
 		done, used float64 // in all
 		want       budget.Verdict
@@ -148,12 +148,12 @@ func TestLittleWork(t *testing.T) {
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
 		{400, 12, budget.Inconclusive, `no request was counted in the window`},
 	} {
-		now := reading{
+		now := Reading{
 			Snapshot: process.Snapshot{At: s.Started.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
-			work:     Readings{"request": {N: tt.done}},
+			Work:     Answers{"request": {N: tt.done}},
 		}
 		k := s.judge.known[b]
-		f, _, _ := k.count(b, judge.Finding{Reason: judge.NoWork{}}, &Measurement{before: &before, now: &now}, minute)
+		f, _, _ := k.count(b, judge.Finding{Reason: judge.NoWork{}}, &Measurement{before: &before, Now: &now}, minute)
 		r := bridge.Result[budget.Result](b.Of, f)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)

@@ -74,7 +74,7 @@ func TestDumpsElsewhere(t *testing.T) {
 	}, "x: fmt.Println below 20% for 1 windows", "y: process below 100 cores")
 	s.exports = true
 	s.took = func(r *Report) {
-		seen = append(seen, fmt.Sprint(r.Samples, r.Good.Elapsed, r.Good.Work, len(r.Good.Profile.Bytes()) > 0))
+		seen = append(seen, fmt.Sprint(r.Samples, r.CPU.Elapsed, r.Facts.Work, len(r.CPU.Bytes()) > 0))
 	}
 	s.step(t)
 	if !slices.Equal(seen, []string{"1000 10s map[row:0] true"}) || len(s.dumps) != 1 || s.dumps[0].Name+" "+s.dumps[0].Files[0].Name != "x cpu.pb.gz" {

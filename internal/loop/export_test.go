@@ -116,8 +116,8 @@ func packed(text string) []byte {
 // figures is a measurement of a window that completes a period at so many minutes.
 func (s *still) figures(minutes float64, figures map[string]float64) *Measurement {
 	end := s.Started.Add(time.Duration(minutes * float64(minute)))
-	r := &Measurement{Tried: true, before: &reading{}, now: &reading{}, facts: judge.Facts{Figures: figures}, period: end.Add(-minute), completes: true}
-	r.before.At, r.now.At, r.Now.At = end.Add(-10*second), end, end
+	r := &Measurement{Tried: true, before: &Reading{}, Now: &Reading{}, Facts: judge.Facts{Figures: figures}, period: end.Add(-minute), completes: true}
+	r.before.At, r.Now.At = end.Add(-10*second), end
 	return r
 }
 

@@ -162,8 +162,8 @@ func TestFedWindows(t *testing.T) {
 				if late := m.Now.At.Sub(m.CPU.Start.Add(m.CPU.Elapsed)); late > second {
 					t.Errorf("judged %v late", late)
 				}
-				if work := m.facts.Work["row"]; fed > 1 && work != 100 || fed == 1 && m.NoWork["row"] == "" {
-					t.Errorf("work %v in window %d; %v", work, fed, m.NoWork)
+				if work := m.Facts.Work["row"]; fed > 1 && work != 100 || fed == 1 && m.Facts.NoWork["row"] == "" {
+					t.Errorf("work %v in window %d; %v", work, fed, m.Facts.NoWork)
 				}
 			}
 		}

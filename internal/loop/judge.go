@@ -53,7 +53,7 @@ type judger struct {
 	least   time.Duration // between two notices about offenders of one budget
 	module  string
 	decoder *decode.Decoder
-	partsOf func(kind string, taken []profile) (profile, error)
+	partsOf func(kind string, taken []Profile) (Profile, error)
 	shows   func(label, value string) bool // nil: all values
 	set     *Set                           // of the last window
 	known   map[*Budget]*memory
@@ -64,9 +64,9 @@ type memory struct {
 	Standing
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int
-	counted reading          // the counters when it was last judged by them
+	counted Reading          // the counters when it was last judged by them
 	parts   []judge.Offender // of a figure that fails: by the last profile of it
-	work    Readings         // after the last window, while none of its work has been done
+	work    Answers          // after the last window, while none of its work has been done
 }
 
 // adopt makes a set of budgets the one that is judged. What is known of those that were in the last one stays.
@@ -88,7 +88,7 @@ func (j *judger) adopt(s *Set) {
 }
 
 // decide judges a window.
-func (j *judger) decide(ctx context.Context, m *Measurement, profiles []profile) []Change {
+func (j *judger) decide(ctx context.Context, m *Measurement, profiles []Profile) []Change {
 	verdicts := j.verdicts(ctx, m, profiles)
 	changes := make([]Change, len(verdicts))
 	for i := range verdicts {
@@ -102,22 +102,22 @@ type judging struct {
 	*judger
 	ctx   context.Context
 	r     *Measurement
-	taken []profile
+	taken []Profile
 	parts map[partsKey]*parts // as far as they were asked for
 }
 
 // verdicts judges the profiles of a window. Budgets about which it says nothing have none. The
 // list is empty if the guard stops meanwhile.
-func (j *judger) verdicts(ctx context.Context, r *Measurement, taken []profile) (list []Verdict) {
+func (j *judger) verdicts(ctx context.Context, r *Measurement, taken []Profile) (list []Verdict) {
 	w := &judging{judger: j, ctx: ctx, r: r, taken: taken}
 	list = make([]Verdict, 0, len(j.set.Budgets))
 	for i := range taken {
 		p := &taken[i]
-		g := j.set.group(p.kind)
+		g := j.set.group(p.Kind)
 		t, err := decoded(j.decoder, p, r)
 		var findings []judge.Finding
 		if err == nil {
-			findings, err = g.watch.Table(ctx, t, r.Now.At.Sub(j.started), p.facts)
+			findings, err = g.watch.Table(ctx, t, r.Now.At.Sub(j.started), p.Facts)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -136,9 +136,9 @@ func (j *judger) verdicts(ctx context.Context, r *Measurement, taken []profile) 
 
 // verdict makes the verdict on a budget of what its profile says, and of what is known besides. t
 // is nil if there is no profile. It reports false if there is nothing to say in this window.
-func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decode.Table) (v Verdict, ok bool) {
-	k, figures := w.known[b], w.r.facts.Figures
-	k.works(b, w.r.now.work)
+func (w *judging) verdict(b *Budget, sampled judge.Finding, p *Profile, t *decode.Table) (v Verdict, ok bool) {
+	k, figures := w.known[b], w.r.Facts.Figures
+	k.works(b, w.r.Now.Work)
 	v = Verdict{Of: b, Finding: sampled, Start: w.r.before.At, End: w.r.Now.At, profile: p.Source}
 	if w.r.CPU.Fed {
 		v.fed = w.r.CPU.Elapsed
@@ -147,13 +147,13 @@ func (w *judging) verdict(b *Budget, sampled judge.Finding, p *profile, t *decod
 	if idle, ok := b.Rule.When.UnmetBy(figures).(judge.Idle); ok && lost { // the condition needs no profile
 		v.Finding, v.idle, lost = judge.Finding{Reason: idle}, true, false
 	}
-	if lost && p.kind == kinds.CPU && !w.r.Tried && !b.Needs.Counters || b.Needs.Periodic && !w.r.completes {
+	if lost && p.Kind == kinds.CPU && !w.r.Tried && !b.Needs.Counters || b.Needs.Periodic && !w.r.completes {
 		return v, false
 	}
 	switch {
-	case b.Needs.Counters && (w.r.lacks == nil || !w.r.lacks(&b.Rule)):
+	case b.Needs.Counters && !w.r.Now.lacks(&b.Rule):
 		counted, from, ok := k.count(b, v.Finding, w.r, w.every)
-		v.Finding, v.Start, v.idle, lost = w.withParts(b, counted, p.kind, t), from, false, lost && !ok
+		v.Finding, v.Start, v.idle, lost = w.withParts(b, counted, p.Kind, t), from, false, lost && !ok
 	case b.Rule.Subject == "gc": // other values are those at the window's end
 		v.Start = w.r.period
 	}
@@ -177,7 +177,7 @@ func isWorkUnknown(f *judge.Finding) bool {
 
 // works notes whether a unit of the budget's work was done since the last window. When one has
 // ever been, nobody asks again.
-func (k *memory) works(b *Budget, now Readings) {
+func (k *memory) works(b *Budget, now Answers) {
 	if b.Rule.Per == "" || k.Seen.Worked {
 		return
 	}
@@ -213,9 +213,9 @@ func (k *memory) count(b *Budget, last judge.Finding, r *Measurement, every time
 	if from.At.IsZero() {
 		from = *r.before
 	}
-	f, ok, again := b.Rule.Count(last, from.until(r.now), r.facts.Figures, every)
+	f, ok, again := b.Rule.Count(last, from.until(r.Now), r.Facts.Figures, every)
 	if k.counted = from; !again {
-		k.counted = *r.now
+		k.counted = *r.Now
 	}
 	return f, from.At, ok
 }
@@ -268,13 +268,13 @@ type partsKey struct {
 }
 
 // partsBy are the parts by a profile, which is taken and judged once a window.
-func (w *judging) partsBy(kind string, of unit.Dimension, take func() (decode.Source, *decode.Table, error)) *parts {
+func (w *judging) partsBy(kind string, of unit.Dimension, get func() (decode.Source, *decode.Table, error)) *parts {
 	key := partsKey{kind, of}
 	if p := w.parts[key]; p != nil {
 		return p
 	}
 	p := &parts{kind: kind}
-	source, t, err := take()
+	source, t, err := get()
 	if err == nil {
 		p.offenders, err = largestParts(w.ctx, t, kind, w.module, of)
 	}

@@ -41,7 +41,7 @@ type Config struct {
 
 	// Work are the counters of work, and Registry reads further ones. Both are code of the host.
 	Work     map[string]func() float64
-	Registry func(units []string) (Readings, error)
+	Registry func(units []string) (Answers, error)
 
 	// ShowsLabel reports whether the value of a label may be told; nil: all may. It is code of the host.
 	ShowsLabel func(key, value string) bool
@@ -59,7 +59,6 @@ type Report struct {
 
 	*Measurement
 	Linked    *Linked           // in the first window of a set of budgets
-	Good      *Window           // nil if there is no good window of CPU
 	Functions *functions.Totals // nil if the window is none that is counted
 	Release   *release.Comparison
 	News      bool // Release has something that was not told before
@@ -95,7 +94,7 @@ type Loop struct {
 	linked    *Linked       // of a set of which no report has told yet
 	notLinked []string      // patterns of the set that match no function, once known
 	next      time.Time     // when the next window is due
-	took      time.Duration // the CPU time of taking the last report
+	handed    time.Duration // the CPU time of handing over the last report
 }
 
 // New returns a loop that has not begun.
@@ -106,7 +105,7 @@ func New(cfg Config) *Loop {
 	l.measure = &measurer{
 		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: cfg.Always || cfg.Functions > 0 || cfg.Reference != nil,
 		facts: judge.Facts{Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
-		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Readings{}, due: map[string]time.Time{},
+		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Answers{}, due: map[string]time.Time{},
 		last: now, heap: heapMeter{rested: now},
 	}
 	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder
@@ -128,26 +127,26 @@ func New(cfg Config) *Loop {
 // Use puts budgets in force, from the next window on.
 func (l *Loop) Use(s *Set) { l.budgets.Store(s) }
 
-// Run takes windows until the context ends, or panics again and again. What each has found out is handed to take,
+// Run takes windows until the context ends, or panics again and again. What each has found out is handed to report,
 // on this goroutine.
-func (l *Loop) Run(ctx context.Context, take func(*Report)) {
+func (l *Loop) Run(ctx context.Context, report func(*Report)) {
 	defer l.Close()
 	l.next = time.Now().Add(l.pace.First())
-	take(&Report{Next: l.next})
+	report(&Report{Next: l.next})
 	for panicked := 0; ; { // in a row
 		early, ok := l.wait(ctx, l.next)
 		if !ok || ctx.Err() != nil { // the next window may be due, too
 			return
 		}
 		began := time.Now()
-		err := foreign.Recovered(func() error { l.Step(ctx, early, take); return nil })
+		err := foreign.Recovered(func() error { l.Step(ctx, early, report); return nil })
 		if err == nil {
 			panicked = 0
 			continue
 		}
 		panicked++
 		l.next = l.after(began, time.Now())
-		if take(&Report{Next: l.next, Err: err, GivesUp: panicked == panicLimit}); panicked == panicLimit {
+		if report(&Report{Next: l.next, Err: err, GivesUp: panicked == panicLimit}); panicked == panicLimit {
 			return
 		}
 	}
@@ -161,10 +160,10 @@ func (l *Loop) Close() {
 
 // Step takes and judges one window of all kinds of profile that the budgets need, and hands it over. It does not if the
 // context ends meanwhile.
-func (l *Loop) Step(ctx context.Context, early bool, take func(*Report)) {
+func (l *Loop) Step(ctx context.Context, early bool, report func(*Report)) {
 	began := time.Now()
 	var own clock
-	var before *reading
+	var before *Reading
 	r := new(Report)
 	own.run(func() {
 		l.adopt(ctx, l.budgets.Load())
@@ -183,20 +182,20 @@ func (l *Loop) Step(ctx context.Context, early bool, take func(*Report)) {
 	})
 	profiles := l.measure.profiles(r.Measurement, l.judge.set, &own)
 	own.run(func() { r.Changes = l.judge.decide(ctx, r.Measurement, profiles) })
-	r.Cost = l.cost(own.spent+r.cost+l.took, r.Now.At)
+	r.Cost = l.cost(own.spent+r.cost+l.handed, r.Now.At)
 	l.next = l.after(began, time.Now())
 	r.Next, r.Linked, l.linked = l.next, l.linked, nil
-	var taking clock
-	defer func() { l.took = taking.spent }() // which is a part of the cost of the next window
-	taking.run(func() { take(r) })
+	var handing clock
+	defer func() { l.handed = handing.spent }() // which is a part of the cost of the next window
+	handing.run(func() { report(r) })
 	l.measure.rest(r.Measurement)
 }
 
 // addUp adds a good window up: for functions, and for the reference of this build.
 func (l *Loop) addUp(ctx context.Context, r *Report) {
-	w := l.measure.good(r.Measurement)
-	r.Good, r.Parts = w, map[string]error{}
-	if w == nil || l.functions == nil && l.Reference == nil {
+	w, f := &r.CPU, &r.Facts
+	r.Parts = map[string]error{}
+	if !r.IsGood() || l.functions == nil && l.Reference == nil {
 		return
 	}
 	if w.Start.Sub(l.Started) < Settled {
@@ -208,13 +207,13 @@ func (l *Loop) addUp(ctx context.Context, r *Report) {
 	var charged *tree.Tree
 	err := foreign.Recovered(func() (err error) { charged, err = l.measure.charged(ctx, r.table); return err })
 	if l.functions != nil {
-		r.Functions, r.Parts["functions"] = count(l.functions, functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: w.Work, NoWork: w.NoWork}, err)
+		r.Functions, r.Parts["functions"] = count(l.functions, functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: f.Work, NoWork: f.NoWork}, err)
 	}
 	if l.Reference == nil {
 		return
 	}
 	if err == nil {
-		err = l.Reference.Window(charged, release.Piece{CPU: w.CPU.Seconds(), Elapsed: w.Elapsed.Seconds(), Work: w.Work, Machine: r.before.machine(r.now)})
+		err = l.Reference.Window(charged, release.Piece{CPU: w.CPU.Seconds(), Elapsed: w.Elapsed.Seconds(), Work: f.Work, Machine: r.before.machine(r.Now)})
 	}
 	if err != nil {
 		err = fmt.Errorf("the reference of this build: %w", err)

@@ -30,42 +30,43 @@ type Measurement struct {
 	Samples  int64           // of CPU, with the guard's own
 	Used     process.Figures // over the window
 	Since    process.Figures // since the window before
-	Now      process.Snapshot
-	NoWork   map[string]string // why the work of a unit is not known
+	Facts    judge.Facts     // but for those that differ from kind to kind
+	Now      *Reading
 
-	table       *decode.Table // of the CPU profile, until another one is decoded; nil without
-	facts       judge.Facts   // but for those that differ from kind to kind
-	before, now *reading
-	lacks       func(*judge.Rule) bool // the counters that a rule is about; nil for nothing
-	period      time.Time              // the start of the period that the window completes
-	completes   bool                   // the window completes a period
-	cost        time.Duration          // of profiling and of reading counters, estimated
+	before    *Reading
+	table     *decode.Table // of the CPU profile, until another one is decoded; nil without
+	period    time.Time     // the start of the period that the window completes
+	completes bool          // the window completes a period
+	cost      time.Duration // of profiling and of reading counters, estimated
 }
 
-// A reading is all counters at one moment.
-type reading struct {
+// IsGood reports whether there is a good window of the CPU profile.
+func (r *Measurement) IsGood() bool { return r.table != nil }
+
+// A Reading is all counters of a process at one moment.
+type Reading struct {
 	process.Snapshot
-	work Readings
+	Work           Answers
+	NoCPU, NoAlloc bool // it is not known how much CPU the process has used, or what it has allocated
+
 	load process.Load  // of the machine, for releases
 	own  allocations   // by the guard, since it began
 	cost time.Duration // of reading work, estimated
 }
 
-// until is what was used and done from one reading to another, without the guard's own allocations.
-func (r *reading) until(now *reading) judge.Usage {
-	host := allocationsOf(&r.Snapshot, &now.Snapshot).beyond(now.own.beyond(r.own))
-	work, _ := between(r.work, now.work)
-	return judge.Usage{Elapsed: now.At.Sub(r.At), CPU: now.CPU - r.CPU, Bytes: host.bytes, Objects: host.objects, Work: work}
+// lacks reports whether it is not known what a rule is about.
+func (r *Reading) lacks(rule *judge.Rule) bool {
+	if rule.Kind == kinds.Allocs {
+		return r.NoAlloc
+	}
+	return r.NoCPU
 }
 
-// A Window is a good window of the CPU profile, for what adds windows up.
-type Window struct {
-	Start   time.Time
-	Elapsed time.Duration
-	CPU     time.Duration      // that the process used
-	Work    map[string]float64 // that was done, by unit
-	NoWork  map[string]string  // why the work of a unit is not known
-	Profile decode.Source      // nobody may write to it
+// until is what was used and done from one reading to another, without the guard's own allocations.
+func (r *Reading) until(now *Reading) judge.Usage {
+	host := allocationsOf(&r.Snapshot, &now.Snapshot).beyond(now.own.beyond(r.own))
+	work, _ := between(r.Work, now.Work)
+	return judge.Usage{Elapsed: now.At.Sub(r.At), CPU: now.CPU - r.CPU, Bytes: host.bytes, Objects: host.objects, Work: work}
 }
 
 // charged is the tree of a window. What it takes to charge one is forgotten: it is as large as all else that is kept.
@@ -113,12 +114,12 @@ type measurer struct {
 	decoder  decode.Decoder
 	taker    profiles.Taker       // of other kinds
 	parts    profiles.Taker       // for the parts of figures, apart from the windows of kinds
-	works    map[string]Readings  // by kind: the host's counters when its difference began
+	works    map[string]Answers   // by kind: the host's counters when its difference began
 	due      map[string]time.Time // by kind: when its next profile may be taken, as the last one was costly
 	backoff  time.Duration        // of the CPU profiler
 	free     time.Time            // when the CPU profiler is tried again
 	last     process.Snapshot     // at the end of the last window
-	fed      *reading             // when the last window was fed, or nil
+	fed      *Reading             // when the last window was fed, or nil
 	ended    process.Snapshot     // at the end of the last period of counters; zero before
 	heap     heapMeter
 }
@@ -131,7 +132,7 @@ func (m *measurer) adopt(s *Set) {
 }
 
 // begin reads what is read at both ends of a window.
-func (m *measurer) begin() *reading {
+func (m *measurer) begin() *Reading {
 	r := m.read()
 	m.heap.begin(&r.Snapshot)
 	ready := m.Snap()
@@ -140,13 +141,13 @@ func (m *measurer) begin() *reading {
 }
 
 // read reads all counters.
-func (m *measurer) read() *reading {
-	r := &reading{Snapshot: m.Snap(), own: m.heap.own}
+func (m *measurer) read() *Reading {
+	r := &Reading{Snapshot: m.Snap(), own: m.heap.own}
 	if m.facts.Releases != nil {
 		r.load = m.Load()
 	}
 	began, used := time.Now(), process.ProcessCPU()
-	r.work = m.counters.now()
+	r.Work = m.counters.now()
 	elsewhere := min(process.Between(m.last, r.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
 	r.cost = readingCost(time.Since(began), process.ProcessCPU()-used, elsewhere)
 	return r
@@ -173,14 +174,14 @@ func (m *measurer) capture(ctx context.Context, s *Set) (w profiler.Window, trie
 }
 
 // end reads what the window has shown. notLinked are the patterns that match no function.
-func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, notLinked []string) *Measurement {
+func (m *measurer) end(before *Reading, w profiler.Window, tried, early bool, notLinked []string) *Measurement {
 	m.heap.addProfile(w.Slices)
 	now := m.read()
 	first := w.Fed && m.fed == nil // what was done in it cannot be known, and of the next one is
 	if w.Fed {
 		before, m.fed = m.whenFed(&w, now), now
 	}
-	r := &Measurement{Tried: tried, Early: early, FirstFed: first, Now: now.Snapshot, before: before, now: now}
+	r := &Measurement{Tried: tried, Early: early, FirstFed: first, Now: now, before: before}
 	r.Used, r.Since = process.Between(before.Snapshot, now.Snapshot), process.Between(m.last, now.Snapshot)
 	r.cost = profilingCost(&w, &r.Used) + before.cost + now.cost
 	if r.Used.Elapsed < m.window/2 {
@@ -198,9 +199,9 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 		m.backoff = w.Backoff(m.backoff)
 		m.free = time.Now().Add(m.backoff)
 	}
-	r.facts = m.facts
-	r.facts.Modules, r.facts.NotLinked, r.facts.Elapsed = process.Modules(), notLinked, r.Used.Elapsed
-	r.facts.Figures = map[string]float64{
+	r.Facts = m.facts
+	r.Facts.Modules, r.Facts.NotLinked, r.Facts.Elapsed = process.Modules(), notLinked, r.Used.Elapsed
+	r.Facts.Figures = map[string]float64{
 		"cores": r.Used.Cores, "goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS),
 	}
 	gc := &r.Since
@@ -208,37 +209,29 @@ func (m *measurer) end(before *reading, w profiler.Window, tried, early bool, no
 		f := process.Between(m.ended, now.Snapshot)
 		gc = &f
 	}
-	gcOf(gc, r.table, &r.facts)
-	r.facts.Work, r.NoWork = between(before.work, now.work)
-	r.facts.NoWork, r.facts.WorkBy = r.NoWork, apart(before.work, now.work)
+	gcOf(gc, r.table, &r.Facts)
+	r.Facts.Work, r.Facts.NoWork = between(before.Work, now.Work)
+	r.Facts.WorkBy = apart(before.Work, now.Work)
 	r.period, r.completes = m.completed(before.At, &now.Snapshot)
 	return r
 }
 
 // whenFed is the reading at the start of a window that was fed: that of the end of the one before,
 // if this one follows it. Otherwise the work in it is not known.
-func (m *measurer) whenFed(w *profiler.Window, now *reading) *reading {
+func (m *measurer) whenFed(w *profiler.Window, now *Reading) *Reading {
 	if m.fed != nil && m.fed.At.Sub(w.Start).Abs() < max(w.Elapsed/10, fedSlack) {
 		return m.fed
 	}
-	r := &reading{Snapshot: m.last, own: now.own, work: Readings{}}
-	for unit := range now.work {
-		r.work[unit] = Answer{Why: "the window was fed by other code, and nothing was counted at its start"}
+	r := &Reading{Snapshot: m.last, own: now.own, Work: Answers{}}
+	for unit := range now.Work {
+		r.Work[unit] = Answer{Why: "the window was fed by other code, and nothing was counted at its start"}
 	}
 	return r
 }
 
-// good is the good window of CPU in a measurement, nil if there is none.
-func (m *measurer) good(r *Measurement) *Window {
-	if r.table == nil {
-		return nil
-	}
-	return &Window{Start: r.CPU.Start, Elapsed: r.CPU.Elapsed, CPU: r.CPU.CPU, Work: r.facts.Work, NoWork: r.NoWork, Profile: r.CPU.Source}
-}
-
 // machine is what the machine did from one reading to another. It is not known of a window that other
 // code has fed, if nothing was read when it began.
-func (r *reading) machine(now *reading) release.Machine {
+func (r *Reading) machine(now *Reading) release.Machine {
 	a, b := r.load, now.load
 	if a.Total == 0 || b.Total <= a.Total {
 		return release.Machine{}
@@ -270,7 +263,7 @@ func (m *measurer) goroutines() decode.Source {
 
 // rest ends the guard's work for a window.
 func (m *measurer) rest(r *Measurement) {
-	m.last = r.Now
+	m.last = r.Now.Snapshot
 	m.heap.rested = m.Snap()
 	m.heap.add(&m.last, &m.heap.rested)
 }
@@ -289,25 +282,25 @@ func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 	}
 }
 
-// A profile is what there is for the budgets of one kind: a profile with the facts about it, or
+// A Profile is what there is for the budgets of one kind: a profile with the facts about it, or
 // the reason why there is none.
-type profile struct {
-	kind string
+type Profile struct {
+	Kind string
 	decode.Source
-	table *decode.Table // of another process, without a source
-	facts judge.Facts
-	err   error
+	Table *decode.Table // of another process, without a source
+	Facts judge.Facts
+	Err   error
 }
 
 // profiles takes the profiles of all kinds that the budgets need in this window. Those of kinds
 // other than cpu are of the moment, or reach from the end of one window to the end of the next, so
 // that nothing is lost between windows, and one profile a window is enough.
-func (m *measurer) profiles(r *Measurement, s *Set, own *clock) []profile {
-	list := make([]profile, 0, len(s.groups))
+func (m *measurer) profiles(r *Measurement, s *Set, own *clock) []Profile {
+	list := make([]Profile, 0, len(s.groups))
 	for _, g := range s.groups {
 		switch {
 		case g.kind == "":
-			list = append(list, profile{Source: r.CPU.Source, facts: r.facts}) // for a dump
+			list = append(list, Profile{Source: r.CPU.Source, Facts: r.Facts}) // for a dump
 		case g.kind == kinds.CPU:
 			list = append(list, r.cpuProfile())
 		case !r.completes && g.onlyOncePerPeriod(), r.Now.At.Before(m.due[g.kind]): // there is none in this window
@@ -321,31 +314,31 @@ func (m *measurer) profiles(r *Measurement, s *Set, own *clock) []profile {
 }
 
 // cpuProfile is that of the window.
-func (r *Measurement) cpuProfile() profile {
-	p := profile{kind: kinds.CPU, Source: r.CPU.Source, facts: r.facts}
+func (r *Measurement) cpuProfile() Profile {
+	p := Profile{Kind: kinds.CPU, Source: r.CPU.Source, Facts: r.Facts}
 	switch {
 	case !r.Tried:
-		p.err = errors.New("the CPU profiler is left to other code")
+		p.Err = errors.New("the CPU profiler is left to other code")
 	case r.CPU.Outcome != profiler.OK:
-		p.err = fmt.Errorf("the window was lost (%s): %s", r.CPU.Outcome, r.CPU.Reason)
+		p.Err = fmt.Errorf("the window was lost (%s): %s", r.CPU.Outcome, r.CPU.Reason)
 	default:
-		p.facts.Kind, p.facts.Elapsed = kinds.CPU, r.CPU.Elapsed
+		p.Facts.Kind, p.Facts.Elapsed = kinds.CPU, r.CPU.Elapsed
 	}
 	return p
 }
 
 // take takes the profile of a kind.
-func (m *measurer) take(kind string, r *Measurement) profile {
+func (m *measurer) take(kind string, r *Measurement) Profile {
 	taken, err := m.Profile(&m.taker, kind)
 	m.due[kind] = nextAt(taken.Cost)
-	p := profile{kind: kind, Source: taken.Source, facts: r.facts, err: err}
-	f := &p.facts
+	p := Profile{Kind: kind, Source: taken.Source, Facts: r.Facts, Err: err}
+	f := &p.Facts
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.WorkBy, f.Baseline = kind, taken.Elapsed, nil, nil, nil, nil // a Baseline is a CPU profile
 	f.Periods = taken.Elapsed.Seconds() / m.every.Seconds()
 	if kinds.Of(kind).Taken == kinds.Difference {
-		f.Work, f.NoWork = between(m.works[kind], r.now.work)
+		f.Work, f.NoWork = between(m.works[kind], r.Now.Work)
 		if !errors.Is(err, profiles.ErrNoCollection) {
-			m.works[kind] = r.now.work
+			m.works[kind] = r.Now.Work
 		}
 	}
 	if kinds.Of(kind).Sampling == kinds.Contention {
@@ -368,34 +361,34 @@ func nextAt(cost time.Duration) time.Time {
 
 // partsOf returns the profile of a kind that shows what a figure is made of: that of this window's
 // budgets, if there is one of the moment.
-func (m *measurer) partsOf(kind string, taken []profile) (profile, error) {
+func (m *measurer) partsOf(kind string, taken []Profile) (Profile, error) {
 	for _, p := range taken {
-		if p.kind == kind && p.err == nil && kinds.Of(kind).Taken == kinds.State {
+		if p.Kind == kind && p.Err == nil && kinds.Of(kind).Taken == kinds.State {
 			return p, nil
 		}
 	}
 	if wait := time.Until(m.due[kind]); wait > 0 {
-		return profile{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
+		return Profile{}, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
 	}
 	p, err := m.parts.Take(kind)
 	m.due[kind] = nextAt(p.Cost)
-	return profile{kind: kind, Source: p.Source, err: err}, err
+	return Profile{Kind: kind, Source: p.Source, Err: err}, err
 }
 
 // decoded is the table of a profile, without the samples of profguard itself in one of memory or
 // contention. A profile of goroutines has them all, as their count has. That of CPU is decoded
 // already.
-func decoded(d *decode.Decoder, p *profile, r *Measurement) (*decode.Table, error) {
+func decoded(d *decode.Decoder, p *Profile, r *Measurement) (*decode.Table, error) {
 	switch {
-	case p.err != nil || p.table != nil:
-		return p.table, p.err
-	case p.kind == kinds.CPU:
+	case p.Err != nil || p.Table != nil:
+		return p.Table, p.Err
+	case p.Kind == kinds.CPU:
 		return r.table, nil
-	case p.kind == "":
+	case p.Kind == "":
 		return &decode.Table{Symbols: new(decode.Symbols)}, nil
 	}
-	t, err := p.Table(d)
-	if err != nil || kinds.Of(p.kind).Sampling == kinds.Counted {
+	t, err := p.Source.Table(d)
+	if err != nil || kinds.Of(p.Kind).Sampling == kinds.Counted {
 		return t, err
 	}
 	return charge.WithoutOwn(t), nil

@@ -58,7 +58,7 @@ func TestUnknownGC(t *testing.T) {
 		for _, share := range shares {
 			minutes++
 			r := s.figures(minutes, map[string]float64{})
-			gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, nil, &r.facts)
+			gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, nil, &r.Facts)
 			s.judgeFigures(t, r)
 			for _, c := range s.changes {
 				states += c.Alert.State.String()[:1]
@@ -113,7 +113,7 @@ func TestKindWorkOfWindowsWithoutProfile(t *testing.T) {
 	s := allocsTaker(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	at := func(n float64) *Measurement {
-		return &Measurement{now: &reading{work: Readings{"request": {N: n}}}}
+		return &Measurement{Now: &Reading{Work: Answers{"request": {N: n}}}}
 	}
 	for _, tt := range []struct {
 		collect  bool
@@ -133,7 +133,7 @@ func TestKindWorkOfWindowsWithoutProfile(t *testing.T) {
 		}
 		runtime.MemProfileRate = tt.rate
 		p := s.measure.take("allocs", at(tt.requests))
-		err, facts := p.err, p.facts
+		err, facts := p.Err, p.Facts
 		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) || tt.want == "" && (err != nil || facts.Work["request"] != tt.work) {
 			t.Errorf("at %v requests: work %v, %v; want %v, %q", tt.requests, facts.Work, err, tt.work, tt.want)
 		}
@@ -152,7 +152,7 @@ func TestKindBeginsAgain(t *testing.T) {
 			runtime.MemProfileRate = 0
 		}
 		runtime.GC() // which publishes what was allocated
-		if err := s.measure.take("allocs", &Measurement{now: new(reading)}).err; want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := s.measure.take("allocs", &Measurement{Now: new(Reading)}).Err; want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("window %d: %v, want %q", n, err, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 		{"the host waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\nmain.main;main.work;main.wait;sync.(*Mutex).Lock 9000 9000s\n", budget.Fail, "main.wait"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			table, err := decoded(new(decode.Decoder), &profile{kind: test.kind, Source: decode.Source{Data: packed(test.kind + " 10s\n" + test.text)}}, nil)
+			table, err := decoded(new(decode.Decoder), &Profile{Kind: test.kind, Source: decode.Source{Data: packed(test.kind + " 10s\n" + test.text)}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
 		{sorts + "main.(*session).watch;runtime.selectgo;runtime.gopark 400\n", "main.(*session).watch"},
 		{sorts + "main.run;time.Sleep;runtime.gopark 9\n", "main.run"},
 	} {
-		table, err := decoded(new(decode.Decoder), &profile{kind: "goroutine", Source: decode.Source{Data: packed(tt.text)}}, nil)
+		table, err := decoded(new(decode.Decoder), &Profile{Kind: "goroutine", Source: decode.Source{Data: packed(tt.text)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,25 +34,10 @@ type RemoteConfig struct {
 
 // A RemoteWindow is what another process says about a window that has just ended.
 type RemoteWindow struct {
-	Profiles []RemoteProfile
+	Profiles []Profile
 	Facts    judge.Facts // of rules that no profile decides
-	From, To *Counters   // at its ends, nil if they are not known
+	From, To *Reading    // at its ends, nil if they are not known
 	Settled  bool        // its functions are counted
-}
-
-// A RemoteProfile is a profile, or why there is none.
-type RemoteProfile struct {
-	Kind  string
-	Table *decode.Table
-	Facts judge.Facts
-	Err   error
-}
-
-// Counters are what a process has used since its start, as far as it says.
-type Counters struct {
-	process.Snapshot
-	Work           Readings
-	NoCPU, NoAlloc bool // it does not say how much CPU it has used, or what it has allocated
 }
 
 // NewRemote returns a judge of a process of which nothing is known.
@@ -65,13 +50,13 @@ func NewRemote(cfg RemoteConfig) (*Remote, error) {
 }
 
 // partsAmong is the profile of a kind among those of a window.
-func partsAmong(kind string, taken []profile) (profile, error) {
+func partsAmong(kind string, taken []Profile) (Profile, error) {
 	for _, p := range taken {
-		if p.kind == kind {
-			return p, p.err
+		if p.Kind == kind {
+			return p, p.Err
 		}
 	}
-	return profile{}, errors.New("the process was not asked for its " + kind + " profile")
+	return Profile{}, errors.New("the process was not asked for its " + kind + " profile")
 }
 
 // renew compiles the budgets anew, with what is known of them: a watch keeps the last profile.
@@ -89,12 +74,12 @@ func (r *Remote) renew() error {
 
 // Judge judges a window. It returns the functions of all windows so far, nil if none are counted.
 func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions.Totals, err error) {
-	var taken []profile
+	var taken []Profile
 	for _, g := range r.judge.set.groups {
-		p := profile{kind: g.kind, table: &decode.Table{Symbols: new(decode.Symbols)}, facts: w.Facts}
+		p := Profile{Kind: g.kind, Table: &decode.Table{Symbols: new(decode.Symbols)}, Facts: w.Facts}
 		for _, in := range w.Profiles {
 			if in.Kind == g.kind {
-				p.table, p.facts, p.err = in.Table, in.Facts, in.Err
+				p = in
 			}
 		}
 		taken = append(taken, p)
@@ -120,22 +105,11 @@ func (r *Remote) Judge(ctx context.Context, w *RemoteWindow) (counted *functions
 // measured is a window as a measurement.
 func (r *Remote) measured(w *RemoteWindow) *Measurement {
 	now := time.Now()
-	from, to := &Counters{Snapshot: process.Snapshot{At: now.Add(-r.cfg.Window)}, NoCPU: true, NoAlloc: true}, &Counters{Snapshot: process.Snapshot{At: now}, NoCPU: true, NoAlloc: true}
+	from, to := &Reading{Snapshot: process.Snapshot{At: now.Add(-r.cfg.Window)}, NoCPU: true, NoAlloc: true}, &Reading{Snapshot: process.Snapshot{At: now}, NoCPU: true, NoAlloc: true}
 	if w.From != nil && w.To != nil {
 		from, to = w.From, w.To
 	}
-	return &Measurement{
-		Tried: true, Now: to.Snapshot, facts: w.Facts, completes: true, period: from.At, lacks: to.lack,
-		before: &reading{Snapshot: from.Snapshot, work: from.Work}, now: &reading{Snapshot: to.Snapshot, work: to.Work},
-	}
-}
-
-// lack reports whether the counters lack what a rule is about.
-func (c *Counters) lack(r *judge.Rule) bool {
-	if r.Kind == kinds.Allocs {
-		return c.NoAlloc
-	}
-	return c.NoCPU
+	return &Measurement{Tried: true, Now: to, before: from, Facts: w.Facts, completes: true, period: from.At}
 }
 
 // A Current is a budget with what is known of it now.

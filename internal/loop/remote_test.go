@@ -34,7 +34,7 @@ func TestRemoteIsJudgedAlike(t *testing.T) {
 				text = bad
 			}
 			s.step(t)
-			window(t, r, &RemoteWindow{Profiles: []RemoteProfile{cpuOf(t, text)}})
+			window(t, r, &RemoteWindow{Profiles: []Profile{cpuOf(t, text)}})
 			for i, now := range r.Now() {
 				own := s.judge.known[s.Budgets.Budgets[i]]
 				if now.Standing.Alert.State != own.Alert.State || now.Samples != own.Samples || now.Hits != own.Hits || now.Verdicts != own.Verdicts {
@@ -54,8 +54,8 @@ func TestRemoteIsJudgedAlike(t *testing.T) {
 // What a process does not say is judged by samples, if it can be, and is no reason for an alert.
 func TestRemoteWithoutCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := func(cpu time.Duration) *Counters {
-			return &Counters{Snapshot: process.Snapshot{At: time.Now(), CPU: cpu}, NoAlloc: true}
+		at := func(cpu time.Duration) *Reading {
+			return &Reading{Snapshot: process.Snapshot{At: time.Now(), CPU: cpu}, NoAlloc: true}
 		}
 		for _, tt := range []struct {
 			name     string
@@ -68,7 +68,7 @@ func TestRemoteWithoutCounters(t *testing.T) {
 			{"by its samples", 0, 0, false, evidence.Fail},
 		} {
 			r := remote(t, "process below 0.5 cores")
-			w := &RemoteWindow{Profiles: []RemoteProfile{cpuOf(t, "cpu 10s\nmain.main;main.work 1000\n")}}
+			w := &RemoteWindow{Profiles: []Profile{cpuOf(t, "cpu 10s\nmain.main;main.work 1000\n")}}
 			if w.From = at(tt.from); tt.says {
 				time.Sleep(10 * second)
 				w.To = at(tt.to)
@@ -99,11 +99,11 @@ func window(t *testing.T, r *Remote, w *RemoteWindow) {
 }
 
 // cpuOf is a CPU profile of folded stacks.
-func cpuOf(t *testing.T, text string) RemoteProfile {
+func cpuOf(t *testing.T, text string) Profile {
 	t.Helper()
 	table, err := new(decode.Decoder).Bytes(packed(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return RemoteProfile{Kind: kinds.CPU, Table: table, Facts: judge.Facts{Kind: kinds.CPU, Elapsed: 10 * second}}
+	return Profile{Kind: kinds.CPU, Table: table, Facts: judge.Facts{Kind: kinds.CPU, Elapsed: 10 * second}}
 }

@@ -30,8 +30,8 @@ type Answer struct {
 	By  map[string]float64 // of a unit with "by": of each value of the label, in the place of N
 }
 
-// Readings are the answers of all counters at one moment, by their units of work.
-type Readings map[string]Answer
+// Answers are the answers of all counters at one moment, by their units of work.
+type Answers map[string]Answer
 
 // counters reads the counters of the host: its Work functions, and its registry, which is
 // asked only while a budget has a unit of it ("per http_requests_total").
@@ -43,17 +43,17 @@ type counters struct {
 // A source is a Work function, or the registry. While a call hangs, there is no other one.
 type source struct {
 	units []string // to read
-	read  func(units []string) (Readings, error)
+	read  func(units []string) (Answers, error)
 	bound time.Duration
 	busy  atomic.Bool // a call has not returned
 }
 
-func newCounters(read map[string]func() float64, registry func(units []string) (Readings, error)) *counters {
+func newCounters(read map[string]func() float64, registry func(units []string) (Answers, error)) *counters {
 	c := &counters{registry: &source{read: registry, bound: GatherTimeout}}
 	for name, f := range read {
 		c.sources = append(c.sources, &source{
 			units: []string{name}, bound: callTimeout,
-			read: func([]string) (Readings, error) { return Readings{name: {N: f()}}, nil },
+			read: func([]string) (Answers, error) { return Answers{name: {N: f()}}, nil },
 		})
 	}
 	c.sources = append(c.sources, c.registry)
@@ -61,14 +61,14 @@ func newCounters(read map[string]func() float64, registry func(units []string) (
 }
 
 // now asks all sources at once, so that one that hangs does not make the others late.
-func (c *counters) now() Readings {
-	replies := make([]Readings, len(c.sources))
+func (c *counters) now() Answers {
+	replies := make([]Answers, len(c.sources))
 	var calls sync.WaitGroup
 	for i, s := range c.sources {
 		calls.Go(func() { replies[i] = s.ask() })
 	}
 	calls.Wait()
-	r := Readings{}
+	r := Answers{}
 	for _, reply := range replies {
 		maps.Copy(r, reply)
 	}
@@ -76,11 +76,11 @@ func (c *counters) now() Readings {
 }
 
 // ask calls the source for an answer for each unit.
-func (s *source) ask() Readings {
+func (s *source) ask() Answers {
 	if len(s.units) == 0 {
 		return nil
 	}
-	var list Readings
+	var list Answers
 	err := errors.New("an earlier call has not returned")
 	if s.busy.CompareAndSwap(false, true) {
 		units := s.units // which change while a call hangs
@@ -93,7 +93,7 @@ func (s *source) ask() Readings {
 	if err == nil {
 		return list
 	}
-	failed := Readings{}
+	failed := Answers{}
 	for _, name := range s.units {
 		failed[name] = Answer{Why: fmt.Sprintf("the counter of %s: %v", name, err)}
 	}
@@ -102,7 +102,7 @@ func (s *source) ask() Readings {
 
 // apart is the work of each value of a label from one reading to the next, by units with "by". A value that is not in
 // both, or whose counter went back, has none: its first work is in no reading.
-func apart(before, after Readings) map[string]map[string]float64 {
+func apart(before, after Answers) map[string]map[string]float64 {
 	done := map[string]map[string]float64{}
 	for text, b := range after {
 		if b.By == nil {
@@ -121,7 +121,7 @@ func apart(before, after Readings) map[string]map[string]float64 {
 
 // between is the work from one reading to the next, and the reasons why it is not known for
 // some units: if a counter has decreased, for example.
-func between(before, after Readings) (done map[string]float64, why map[string]string) {
+func between(before, after Answers) (done map[string]float64, why map[string]string) {
 	done, why = map[string]float64{}, map[string]string{}
 	for name, b := range after {
 		a, known := before[name]
