@@ -48,10 +48,8 @@ type Counter struct {
 	Multiple float64
 	// Patterns is the number of patterns that Names knows.
 	Patterns int
-	// Excepts are the sets of patterns that queries name by number.
-	Excepts [][]int32
-	// Routes are the lists of exceptions from one caller that queries name by number.
-	Routes [][]Route
+	// Excepts are the lists of exceptions that queries name by number, each in order.
+	Excepts [][]Exception
 	// Labels are the labels that queries name by number.
 	Labels []LabelValues
 

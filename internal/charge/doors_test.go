@@ -63,7 +63,7 @@ func TestDoors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, table := counterOf(t, "cpu 10s\n"+test.stack+" 10\n", "unused", stdcmp.Or(test.except, "unused"))
-			c.Names.Module, c.Excepts = test.module, [][]int32{{1}}
+			c.Names.Module, c.Excepts = test.module, [][]charge.Exception{{{Of: 1, From: -1}}}
 			q := charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}
 			if test.except != "" {
 				q.Except = 0

@@ -164,15 +164,6 @@ func (n *Names) packageID(path string) int32 {
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
 
-// Match reports whether the name matches any of the patterns with the given
-// numbers, which are in order.
-func (n *Names) Match(id decode.ID, patterns []int32) bool {
-	return slices.ContainsFunc(n.Matches(id), func(m int32) bool {
-		_, found := slices.BinarySearch(patterns, m)
-		return found
-	})
-}
-
 // handles reports whether a function is of the packages that call what begins something: handlers,
 // and the code that pprof.Do labels.
 func (n *Names) handles(id decode.ID) bool {

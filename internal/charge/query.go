@@ -20,6 +20,8 @@
 // running program, adding up allocates nothing and matches no name after the first window.
 package charge
 
+import "cmp"
+
 // Unit is what samples are charged to.
 type Unit uint8
 
@@ -66,15 +68,19 @@ type Query struct {
 	Charge Charge
 	In     int32 // number of a pattern: only samples through it, and of these only its callees; -1: all
 	Where  int32 // number of a condition on labels; -1: every sample
-	Except int32 // number of a set of patterns: samples in these and in their callees are charged neither to them nor to their callers; -1: none
-	Routes int32 // 1 + number of a list of routes, which accept as well; 0: none
+	Except int32 // number of a list of exceptions: samples in these and in their callees are charged neither to them nor to their callers; -1: none
 	Of     int32 // of Labelled: the number of the label
 	Only   int32 // 1 + key of a value of the label Of: only samples with it; 0: all
 }
 
-// A Route is an exception from one caller: of what a pattern matches, where what another one
-// matches is among its callers. Both are numbers.
-type Route struct{ Of, From int32 }
+// An Exception accepts what a pattern matches, everywhere (From is -1), or where what another one matches is among its
+// callers. Both are numbers.
+type Exception struct{ Of, From int32 }
+
+// Compare orders exceptions.
+func (e Exception) Compare(f Exception) int {
+	return cmp.Or(cmp.Compare(e.Of, f.Of), cmp.Compare(e.From, f.From))
+}
 
 // LabelValues are a label whose values are keys. Samples with the values in Except are charged to none.
 type LabelValues struct {

@@ -68,7 +68,7 @@ func (c *Counter) reaches(q *Query) bool {
 	case q.Unit == Pattern && !s.matched:
 		s.reach = 0
 	}
-	if (q.Except >= 0 || q.Routes > 0) && s.matched {
+	if q.Except >= 0 && s.matched {
 		c.accept(q)
 	}
 	return true
@@ -109,15 +109,16 @@ func (c *Counter) accept(q *Query) {
 
 // accepts reports whether the query excepts a frame. A caller that was cut off accepts nothing.
 func (c *Counter) accepts(q *Query, at int) bool {
-	frames := c.stack.frames[at:]
-	if q.Except >= 0 && c.Names.Match(frames[0], c.Excepts[q.Except]) {
-		return true
+	frames, list := c.stack.frames[at:], c.Excepts[q.Except]
+	for _, of := range c.Names.Matches(frames[0]) {
+		for i, _ := slices.BinarySearchFunc(list, Exception{of, -1}, Exception.Compare); i < len(list) && list[i].Of == of; i++ {
+			from := list[i].From
+			if from < 0 || slices.ContainsFunc(frames[1:], func(f decode.ID) bool { return slices.Contains(c.Names.Matches(f), from) }) {
+				return true
+			}
+		}
 	}
-	return q.Routes > 0 && slices.ContainsFunc(c.Routes[q.Routes-1], func(r Route) bool {
-		return slices.Contains(c.Names.Matches(frames[0]), r.Of) && slices.ContainsFunc(frames[1:], func(f decode.ID) bool {
-			return slices.Contains(c.Names.Matches(f), r.From)
-		})
-	})
+	return false
 }
 
 // started is the frame of the loaded stack that Started charges, or -1 if no goroutine is leaked.

@@ -34,7 +34,7 @@ func New(rules []Rule) *Judge {
 	compiled, c := compile(rules)
 	index := pattern.NewIndex(c.patterns)
 	counter := func() charge.Counter {
-		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts, Routes: c.routes, Labels: c.labels}
+		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts, Labels: c.labels}
 	}
 	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
 	for i := range j.rules {

@@ -70,7 +70,6 @@ func (c charges) offenders() []Offender {
 	if c.subject < 0 {
 		c.divisor = 0
 	}
-	pattern := [...]int32{c.subject}
 	for _, query := range [...]int{c.detail, c.literal} { // literally, if nothing but the runtime is over the limit
 		if query < 0 {
 			continue
@@ -89,7 +88,7 @@ func (c charges) offenders() []Offender {
 			if v <= limit {
 				break
 			}
-			if c.subject < 0 || c.m.counter.Names.Match(decode.ID(key), pattern[:]) {
+			if c.subject < 0 || slices.Contains(c.m.counter.Names.Matches(decode.ID(key)), c.subject) {
 				if over = append(over, key); len(over) == 1 && c.subject >= 0 {
 					limit = (v - 1) / 2
 				}

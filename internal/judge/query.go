@@ -18,8 +18,7 @@ type rule struct {
 	kind    string // of the profile that is asked, "" for none
 	subject int32  // number of the pattern, or -1
 	in      int32
-	except  int32 // number of a set of patterns, or -1
-	routes  int32 // 1 + number of a list of routes, or 0
+	except  int32 // number of a list of exceptions, or -1
 	where   int32
 	label   int32 // of [EachValue]: number of the label
 
@@ -54,8 +53,7 @@ type compiler struct {
 	patterns []*pattern.Pattern
 	numbers  map[string]int32
 	where    [][]charge.Label
-	excepts  [][]int32
-	routes   [][]charge.Route
+	excepts  [][]charge.Exception
 	labels   []charge.LabelValues
 }
 
@@ -63,10 +61,7 @@ func compile(set []Rule) ([]rule, *compiler) {
 	c := &compiler{numbers: map[string]int32{}}
 	rules := make([]rule, len(set))
 	for i, r := range set {
-		rules[i] = rule{Rule: r, kind: r.SampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: -1, routes: c.accepted(r.Routes)}
-		if r.Class != EachValue {
-			rules[i].except = c.except(r.Except)
-		}
+		rules[i] = rule{Rule: r, kind: r.SampledBy(), subject: -1, in: -1, where: c.condition(r.Where), except: c.except(&r)}
 		switch {
 		case r.Class == EachValue:
 			rules[i].label = c.label(charge.LabelValues{Label: r.Label, Except: r.Except})
@@ -148,21 +143,18 @@ func (c *compiler) pattern(text string) int32 {
 	return c.numbers[text]
 }
 
-func (c *compiler) except(texts []string) int32 {
-	var set []int32
-	for _, text := range texts {
-		set = append(set, c.pattern(text))
+func (c *compiler) except(r *Rule) int32 {
+	var list []charge.Exception
+	for _, text := range r.Except {
+		if r.Class != EachValue { // see compiler.label
+			list = append(list, charge.Exception{Of: c.pattern(text), From: -1})
+		}
 	}
-	slices.Sort(set)
-	return number(&c.excepts, set)
-}
-
-func (c *compiler) accepted(routes []Route) int32 {
-	var list []charge.Route
-	for _, r := range routes {
-		list = append(list, charge.Route{Of: c.pattern(r.Of), From: c.pattern(r.From)})
+	for _, route := range r.Routes {
+		list = append(list, charge.Exception{Of: c.pattern(route.Of), From: c.pattern(route.From)})
 	}
-	return number(&c.routes, list) + 1
+	slices.SortFunc(list, charge.Exception.Compare)
+	return number(&c.excepts, list)
 }
 
 func (c *compiler) condition(where map[string]string) int32 {
@@ -206,7 +198,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		return
 	}
 	r.value = v
-	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Routes: r.routes, Unit: charge.Pattern, Charge: charge.Cumulative}
+	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
 	case r.Flat && r.Class.IsEach():
 		q.Charge = charge.Resumed

@@ -66,9 +66,9 @@ func sums(t testing.TB, table *decode.Table, except ...string) map[string]float6
 		}
 		patterns, q.Except = append(patterns, p), 0
 		if i == 0 {
-			c.Excepts = [][]int32{nil}
+			c.Excepts = [][]charge.Exception{nil}
 		}
-		c.Excepts[0] = append(c.Excepts[0], int32(i))
+		c.Excepts[0] = append(c.Excepts[0], charge.Exception{Of: int32(i), From: -1})
 	}
 	c.Names = charge.NewNames(pattern.NewIndex(patterns))
 	if err := c.Names.Learn(context.Background(), table); err != nil {
