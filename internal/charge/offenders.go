@@ -22,38 +22,29 @@ func (c *Counter) Ranked(query int, least int64) []int32 {
 		if s.above = least; len(s.ranked) > 0 { // the next limit may be lower still
 			s.above = min(least, least/2)
 		}
-		s.ranked = s.ranked[:0]
+		type charged struct {
+			value int64
+			key   int32
+		}
+		var list []charged
 		for i, key := range s.Keys {
 			if s.Values[i] > s.above {
-				s.ranked = append(s.ranked, key)
+				list = append(list, charged{s.Values[i], key})
 			}
 		}
-		c.Rank(query, s.ranked)
+		slices.SortFunc(list, func(a, b charged) int {
+			if a.value != b.value {
+				return cmp.Compare(b.value, a.value)
+			}
+			return cmp.Compare(c.Name(query, a.key), c.Name(query, b.key))
+		})
+		s.ranked = s.ranked[:0]
+		for _, x := range list {
+			s.ranked = append(s.ranked, x.key)
+		}
 	}
 	n := sort.Search(len(s.ranked), func(i int) bool { return s.By(s.ranked[i]) <= least })
 	return s.ranked[:n]
-}
-
-// Rank sorts keys of a query, heaviest first, and equal ones by name.
-func (c *Counter) Rank(query int, keys []int32) {
-	type charged struct {
-		value int64
-		key   int32
-	}
-	s := c.Sums(query)
-	list := make([]charged, len(keys))
-	for i, key := range keys {
-		list[i] = charged{s.By(key), key}
-	}
-	slices.SortFunc(list, func(a, b charged) int {
-		if a.value != b.value {
-			return cmp.Compare(b.value, a.value)
-		}
-		return cmp.Compare(c.Name(query, a.key), c.Name(query, b.key))
-	})
-	for i := range list {
-		keys[i] = list[i].key
-	}
 }
 
 // Offenders selects the functions to name from the keys over a limit, which are given in

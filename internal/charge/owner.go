@@ -26,7 +26,21 @@ type owners struct {
 	numbers []int32 // by name, 1 + the number of the function
 	names   []string
 
-	here, all flow // of an offender, and of the query
+	here, all flow // of the stacks with an offender, and of those of the query
+}
+
+// reset forgets the stacks before.
+func (o *owners) reset() {
+	o.here.reset(len(o.names))
+	o.all.reset(len(o.names))
+}
+
+// add adds a stack of the query. outer is the place of the outermost frame of the offender, -1 without it.
+func (o *owners) add(v int64, s *Stack, outer int) {
+	o.all.add(o, v, s, 0)
+	if outer >= 0 {
+		o.here.add(o, v, s, min(s.from+outer, s.top()+1))
+	}
 }
 
 func (c *Counter) newOwners() owners {
@@ -66,7 +80,6 @@ type flow struct {
 	stacks  int
 }
 
-// reset forgets the stacks before.
 func (w *flow) reset(functions int) {
 	clear(w.through)
 	*w = flow{through: slices.Grow(w.through[:0], functions)[:functions]}
@@ -126,17 +139,9 @@ func (s *Stack) kind() int {
 //     program does not.
 //   - A handler that most other work goes through, too, is remembered if it does that work itself and not in further own
 //     functions: it is no wrapper. It is named if the next function on the way is the offender or the one that is blamed.
-func (p *paths) owner(query int, key int32, blame, offender string) (found Frame) {
+func (p *paths) owner(blame, offender string) (found Frame) {
 	o := &p.owners
 	here, all := &o.here, &o.all
-	here.reset(len(o.names))
-	all.reset(len(o.names))
-	p.walk(query, func(v int64, s *Stack) {
-		all.add(o, v, s, 0)
-		if at := lastIndex(p.keys(&p.queries[query]), key); at >= 0 {
-			here.add(o, v, s, min(s.from+at, s.top()+1))
-		}
-	})
 	var way []int32 // outermost first
 	for i := range p.list {
 		s := &p.list[i]

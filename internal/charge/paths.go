@@ -80,10 +80,11 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	}
 	p, t := c.paths, c.table
 	p.list, p.value, p.through = p.list[:0], 0, map[decode.ID]int64{}
+	p.owners.reset()
 	c.walk(query, func(v int64, s *Stack) {
 		keys := c.keys(&c.queries[query])
 		inner, outer := slices.Index(keys, key), lastIndex(keys, key)
-		if inner < 0 {
+		if p.owners.add(v, s, outer); inner < 0 {
 			return
 		}
 		p.list = append(p.list, path{
@@ -94,7 +95,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	var e Explanation
 	e.Here, _ = p.heaviest(func(_ int, s *path) int { return s.inner })
 	e.Own, e.Cut = p.nearest()
-	e.Owner = p.owner(query, key, e.Own.Function, e.Here.Function)
+	e.Owner = p.owner(e.Own.Function, e.Here.Function)
 	if c.queries[query].Charge == Started && c.Names.parts[key]&literal != 0 && len(p.list) > 0 {
 		s := &p.list[0]
 		if begins := int(t.Funcs[p.line(s, s.inner).Func].Line); begins > 0 { // where the go statement is
