@@ -11,8 +11,6 @@ import (
 // absent judges that no sample may have a function of a pattern. One hit is proof.
 type absent struct{ *rule }
 
-func (a absent) needs() Needs { return a.profile() }
-
 func (a absent) alert(period, window time.Duration) alert.Rule {
 	rule := a.alertOf(period, window, false)
 	rule.AtOnce = !rule.Strict

@@ -20,13 +20,6 @@ type Blocks struct {
 	builds  *builds // nil if no rule compares them
 }
 
-// inBlocks is a regime that judges blocks. The others are judged by the sum of the blocks.
-type inBlocks interface {
-	block(*tally, *measurement)                           // adds one
-	verdict(t *tally, last bool) evidence.Verdict         // see [Blocks.Verdict]
-	closed(t *tally, m *measurement, all Finding) Finding // see [Blocks.Close]; all is the finding on m, the sum
-}
-
 // outsideLeast samples without one in a rule's scope show that less than 1% of the
 // work is in scope: "absent" passes on as many. To decide the rule by those
 // samples would take a hundred times as long as any other rule.
@@ -63,9 +56,7 @@ func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 		}
 	}
 	for i := range b.tallies {
-		if r, ok := b.judge.regimes[i].(inBlocks); ok {
-			r.block(&b.tallies[i], m)
-		}
+		b.judge.regimes[i].block(&b.tallies[i], m)
 	}
 	return nil
 }
@@ -73,10 +64,7 @@ func (b *Blocks) Add(t *decode.Table, facts Facts) error {
 // Verdict returns the verdict on rule i as far as it is certain, or if last is set the one that
 // Close would give, as far as it is known without the whole profile.
 func (b *Blocks) Verdict(i int, last bool) evidence.Verdict {
-	if r, ok := b.judge.regimes[i].(inBlocks); ok {
-		return r.verdict(&b.tallies[i], last)
-	}
-	return evidence.Inconclusive
+	return b.judge.regimes[i].verdict(&b.tallies[i], last)
 }
 
 // Failed reports whether a rule has failed for certain.
@@ -110,9 +98,7 @@ func (b *Blocks) Close(t *decode.Table, facts Facts) ([]Finding, error) {
 		return nil, err
 	}
 	for i := range findings {
-		if r, ok := b.judge.regimes[i].(inBlocks); ok {
-			findings[i] = r.closed(&b.tallies[i], m, findings[i])
-		}
+		findings[i] = b.judge.regimes[i].closed(&b.tallies[i], m, findings[i])
 	}
 	return findings, nil
 }

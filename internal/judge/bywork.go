@@ -3,9 +3,7 @@ package judge
 import (
 	"math"
 	"slices"
-	"time"
 
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -13,13 +11,7 @@ import (
 // byWork judges what a unit of work costs of each value of a label, by the value's own counter: the CPU of an endpoint by
 // its requests. A value with too few of them, or without a counter, is undecided by itself: the others may fail, and
 // nothing passes until each that has samples does. Windows add up, so the rare ones take longer.
-type byWork struct{ *rule }
-
-func (b byWork) needs() Needs { return b.profile() }
-
-func (b byWork) alert(period, window time.Duration) alert.Rule {
-	return sampled(b).alert(period, window)
-}
+type byWork struct{ sampled }
 
 // charges are those of the values, with the work of each, or why none is known.
 func (b byWork) charges(m *measurement) (c limited, why Reason) {
@@ -52,7 +44,7 @@ func (b byWork) window(m *measurement) Finding {
 		return Finding{Reason: why}
 	}
 	c, why := b.charges(m)
-	return c.judged(why, func() Finding { return c.compareEach(b) })
+	return c.judged(why, c.compareEach)
 }
 
 // one is a value of the label, with the charges that its own work divides.
@@ -73,7 +65,7 @@ func (c limited) one(key int32) (x one) {
 }
 
 // compareEach judges by the worst value.
-func (c *limited) compareEach(b byWork) Finding {
+func (c *limited) compareEach() Finding {
 	var worst one
 	var over []one
 	var notes Notes
@@ -81,10 +73,7 @@ func (c *limited) compareEach(b byWork) Finding {
 	if !c.isNearLeaf() {
 		c.most, notes.Cut = c.possible(), cut(c.sums)
 	}
-	for _, key := range c.m.counter.Ranked(c.query, 0) {
-		if c.m.compared++; c.m.compared > maxCompared {
-			break // the profile is not judged, see Judge.windows
-		}
+	for key := range c.heaviest(0) {
 		x := c.one(key)
 		if apart.Values++; x.Verdict == evidence.Inconclusive {
 			apart.Open++

@@ -192,6 +192,18 @@ func (c *charges) of(name string) (charged, unknown int64, weight float64) {
 // name is the function, package or value of a key.
 func (c *charges) name(key int32) string { return c.m.counter.Name(c.query, key) }
 
+// heaviest yields the keys with more than least, heaviest first, and at least the heaviest. It ends where so many are
+// compared that the profile is not judged, see Judge.windows.
+func (c *charges) heaviest(least int64) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, key := range c.m.counter.Ranked(c.query, least) {
+			if c.m.compared++; c.m.compared > maxCompared || !yield(key) {
+				return
+			}
+		}
+	}
+}
+
 // names yields "", unless each has an exposure of its own, and for a rule about each the functions that have at least so many hits.
 func (c *charges) names(least float64) iter.Seq[string] {
 	return func(yield func(string) bool) {

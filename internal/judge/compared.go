@@ -20,9 +20,6 @@ import (
 // failure by as many blocks again, and at the end passes what seems to be within the limit, if three times the
 // limit would have shown.
 
-// comparesBlocks reports whether the blocks of a test are compared. Exceptions from one caller are known to growth only.
-func (r released) comparesBlocks() bool { return len(r.Routes) == 0 }
-
 // builds are the baseline of a test, and the newest block. All rules of a test share them: a tree is made once for
 // each block, whatever the number of budgets.
 type builds struct {
@@ -57,25 +54,22 @@ func (b *builds) set(m *measurement) (err error) {
 	b.counter.Module, b.counter.Modules, b.counter.Labels = m.facts.Module, m.facts.Modules, b.labels
 	if base != b.baseline {
 		counter := tree.Counter{Module: m.facts.Module, Modules: m.facts.Modules, Labels: b.labels} // of another process
-		if b.before, err = release.Of(ctx, &counter, base, release.Piece{CPU: release.SampledCPU(base), Work: m.facts.BaselineWork}); err != nil {
+		if b.before, err = sideOf(ctx, &counter, "the baseline", base, 0, m.facts.BaselineWork); err != nil {
 			return err
 		}
-		b.baseline, b.before.Build.Version = base, "the baseline"
+		b.baseline = base
 	}
 	b.block, err = b.counter.Tree(ctx, m.t)
 	return err
 }
 
+// block adds a block to the sum, unless the rule has exceptions from one caller, which are known to growth only.
 func (r released) block(t *tally, m *measurement) {
-	if !r.comparesBlocks() {
-		r.growth.block(t, m)
+	r.growth.block(t, m)
+	if len(r.Routes) > 0 || m.unjudged(r.rule) != nil {
 		return
 	}
-	if m.unjudged(r.rule) != nil {
-		return
-	}
-	c, why := r.grown(m)
-	if t.samples += c.sums.N; why != nil || m.builds.block == nil || c.samples() == 0 {
+	if c, why := r.grown(m); why != nil || m.builds.block == nil || c.samples() == 0 {
 		return
 	}
 	if t.blocks == nil {
@@ -170,9 +164,6 @@ func (r released) keepsShare(f *release.Function, last bool) bool {
 }
 
 func (r released) closed(t *tally, m *measurement, all Finding) Finding {
-	if !r.comparesBlocks() {
-		return r.growth.closed(t, m, all)
-	}
 	c, why := r.grown(m)
 	if t.blocks == nil || why != nil || m.unjudged(r.rule) != nil {
 		return all
@@ -192,15 +183,10 @@ func (r released) closed(t *tally, m *measurement, all Finding) Finding {
 		share := of.Function.Share
 		f.Value, f.Low, f.High, f.Reason = share.Value, share.Low, share.High, Growth{Before: t.of.Before.Samples}
 	}
-	if !r.Class.IsEach() {
+	if r.Class.IsEach() {
+		c.locate(f.Offenders)
+	} else {
 		f.Offenders, f.Over = all.Offenders, all.Over
-	}
-	for i := range f.Offenders {
-		if key := r.key(m.counter, f.Offenders[i].Function); c.sums.By(key) > 0 && r.Class.IsEach() {
-			if o := c.explain(r.query, []int32{key}, 0, 0, false); len(o) == 1 {
-				f.Offenders[i] = o[0]
-			}
-		}
 	}
 	return f
 }

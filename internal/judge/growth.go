@@ -15,7 +15,7 @@ import (
 type growth struct{ *rule }
 
 func (g growth) needs() Needs {
-	n := g.profile()
+	n := g.rule.needs()
 	n.Baseline = true
 	return n
 }
@@ -127,7 +127,7 @@ func (c *grown) worst() (worst change, over []int32) {
 		return c.change(""), nil
 	}
 	any, small := false, false
-	for _, key := range c.m.counter.Ranked(c.query, 0) {
+	for key := range c.heaviest(0) {
 		now := c.sums.By(key)
 		if any && now <= 0 {
 			break
@@ -135,9 +135,6 @@ func (c *grown) worst() (worst change, over []int32) {
 		small = small || any && c.isSmall(now) // and so are all that follow
 		if small && (!c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
-		}
-		if c.m.compared++; c.m.compared > maxCompared {
-			break // the profile is not judged, see Judge.windows
 		}
 		x := c.charge(c.name(key))
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
@@ -238,7 +235,3 @@ func (g growth) block(t *tally, m *measurement) {
 		t.samples += m.charges(g.rule).sums.N
 	}
 }
-
-func (g growth) verdict(*tally, bool) evidence.Verdict { return evidence.Inconclusive }
-
-func (g growth) closed(_ *tally, _ *measurement, all Finding) Finding { return all }

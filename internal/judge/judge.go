@@ -14,7 +14,9 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A Judge judges profile after profile by one set of rules. It remembers what is known
@@ -84,7 +86,18 @@ func (j *Judge) measure(ctx context.Context, t *decode.Table, facts Facts) (*mea
 	if err := j.counter.Names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
-	return measure(ctx, t, facts, j.rules, &j.counter, j.layout, &j.base)
+	j.counter.Multiple = j.layout.Multiple(t, facts.MutexFraction)
+	if err := count(&j.counter, j.rules, t); err != nil {
+		return nil, fmt.Errorf("judge the profile: %w", err)
+	}
+	m := &measurement{ctx: ctx, t: t, facts: facts, counter: &j.counter, layout: j.layout, base: &j.base, elapsed: facts.Elapsed.Seconds()}
+	if m.elapsed <= 0 {
+		m.elapsed = float64(t.DurationNanos) * 1e-9
+	}
+	if v, ok := j.layout.Value(kinds.Mutex, unit.Waited); ok && facts.MutexFraction > 1 { // a few long waits may be in no sample
+		m.unseen = max(0, int64(facts.Waited)-m.total(v.Index))
+	}
+	return m, nil
 }
 
 // comparesWindows reports whether windows are compared with a baseline, and not only builds with each other: then

@@ -28,5 +28,3 @@ func (l leaked) window(m *measurement) Finding {
 	f.Samples, f.Hits, f.Offenders = c.samples(), c.sums.Total, c.offenders()
 	return f
 }
-
-func (l leaked) follow(r *record, _ *measurement, f Finding) Finding { return r.proven(f) }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -85,22 +84,6 @@ type measurement struct {
 	walked   int64  // frames that were walked for the paths of offenders
 	compared int    // functions that may be over a limit, see maxCompared
 	matched  []bool // by pattern: a function of the profile matches it; nil before the first question
-}
-
-// measure adds up a profile for the rules.
-func measure(ctx context.Context, t *decode.Table, facts Facts, rules []rule, counter *charge.Counter, layout *charge.Layout, base *baseline) (*measurement, error) {
-	counter.Multiple = layout.Multiple(t, facts.MutexFraction)
-	if err := count(counter, rules, t); err != nil {
-		return nil, fmt.Errorf("judge the profile: %w", err)
-	}
-	m := &measurement{ctx: ctx, t: t, facts: facts, counter: counter, layout: layout, base: base, elapsed: facts.Elapsed.Seconds()}
-	if m.elapsed <= 0 {
-		m.elapsed = float64(t.DurationNanos) * 1e-9
-	}
-	if v, ok := layout.Value(kinds.Mutex, unit.Waited); ok && facts.MutexFraction > 1 { // a few long waits may be in no sample
-		m.unseen = max(0, int64(facts.Waited)-m.total(v.Index))
-	}
-	return m, nil
 }
 
 // burstsOfTest is the overdispersion of the samples of a test: that of most functions is 1.0 to 1.3 from second to second,

@@ -63,6 +63,17 @@ func (c *charges) explain(query int, over []int32, first, limit int64, proven bo
 	return offenders
 }
 
+// locate finds the offenders of a comparison in these samples: it knows what they cost, and not on which lines.
+func (c *charges) locate(list []Offender) {
+	for i := range list {
+		if key := c.key(c.m.counter, list[i].Function); c.sums.By(key) > 0 {
+			if o := c.explain(c.query, []int32{key}, 0, 0, false); len(o) == 1 {
+				list[i] = o[0]
+			}
+		}
+	}
+}
+
 // offenders names the heaviest functions where the rule is not about each: of the
 // functions that its pattern matches, those with at least half of the heaviest one's value,
 // and of the process, those with a tenth of the whole, in shares of it.

@@ -2,10 +2,12 @@ package judge
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/release"
@@ -44,16 +46,11 @@ func (r released) window(m *measurement) Finding {
 		return f
 	}
 	// Where one function got cheaper, the shares of all others grow. With enough samples, that is told apart.
-	if of := r.compared(m); of.Verdict != evidence.Fail && !tooFewToCompare(of) {
+	of := r.compared(m)
+	if _, tooFew := of.Reason.(NoRelease); !tooFew && of.Verdict != evidence.Fail {
 		return of
 	}
 	return f
-}
-
-// tooFewToCompare reports whether the samples are too few to correct shares for what else has changed.
-func tooFewToCompare(f Finding) bool {
-	_, none := f.Reason.(NoRelease)
-	return none
 }
 
 func (r released) follow(rec *record, m *measurement, f Finding) Finding {
@@ -94,27 +91,14 @@ func (r released) compared(m *measurement) Finding {
 		return Finding{Samples: int64(c.Now.Samples), Reason: NoRelease{c.Why}}
 	}
 	f := r.findingOf(c)
-	if r.Class == EachValue {
-		r.explainValues(m, &f)
-	}
-	return f
-}
-
-// explainValues says what of this window the offenders are: a comparison knows how much each value costs, and not in which
-// functions.
-func (r released) explainValues(m *measurement, f *Finding) {
-	if r.query < 0 {
-		return
-	}
-	c := m.charges(r.rule)
-	for i := range f.Offenders {
-		if key := r.key(m.counter, f.Offenders[i].Function); c.sums.By(key) > 0 {
-			if o := c.explain(r.query, []int32{key}, 0, 0, false); len(o) == 1 {
-				o[0].Low, o[0].High = 0, 0 // the finding is about points
-				f.Offenders[i] = o[0]
-			}
+	if r.Class == EachValue && r.query >= 0 {
+		c := m.charges(r.rule)
+		c.locate(f.Offenders)
+		for i := range f.Offenders {
+			f.Offenders[i].Low, f.Offenders[i].High = 0, 0 // the finding is about points
 		}
 	}
+	return f
 }
 
 // compareWith compares the profile with the baseline.
@@ -123,36 +107,38 @@ func (m *measurement) compareWith(o release.Options) (c *release.Comparison, why
 	if base == nil {
 		return nil, ""
 	}
-	ctx, counter := m.ctx, &tree.Counter{Module: m.facts.Module, Modules: m.facts.Modules, Labels: labelsOf(o)}
+	counter := &tree.Counter{Module: m.facts.Module, Modules: m.facts.Modules}
+	if o.Label != "" {
+		counter.Labels = []string{o.Label}
+	}
 	was, is := float64(base.DurationNanos)*1e-9, m.elapsed
 	if m.facts.full {
 		was, is = 0, 0
 	}
-	before, err := release.Of(ctx, counter, base, release.Piece{CPU: release.SampledCPU(base), Elapsed: was, Work: m.facts.BaselineWork})
+	before, err := sideOf(m.ctx, counter, "the baseline", base, was, m.facts.BaselineWork)
 	if err != nil {
 		return nil, err.Error()
 	}
-	now, err := release.Of(ctx, counter, m.t, release.Piece{CPU: release.SampledCPU(m.t), Elapsed: is, Work: m.facts.Work})
+	now, err := sideOf(m.ctx, counter, "this build", m.t, is, m.facts.Work)
 	if err != nil {
 		return nil, err.Error()
 	}
 	if o.Per == "" {
 		o.Per = commonUnit(m.facts.Work, m.facts.BaselineWork) // what is known of the work tells what a function costs by itself
 	}
-	before.Build, now.Build = release.Build{Version: "the baseline"}, release.Build{Version: "this build"}
-	c, err = release.Compare(ctx, before, now, o)
-	if err != nil {
+	if c, err = release.Compare(m.ctx, before, now, o); err != nil {
 		return nil, err.Error()
 	}
 	return c, ""
 }
 
-// labelsOf are those whose values are compared.
-func labelsOf(o release.Options) []string {
-	if o.Label == "" {
-		return nil
+// sideOf is one profile as a side of a comparison. elapsed is 0 if it says nothing.
+func sideOf(ctx context.Context, counter *tree.Counter, name string, t *decode.Table, elapsed float64, work map[string]float64) (*release.Side, error) {
+	s, err := release.Of(ctx, counter, t, release.Piece{CPU: release.SampledCPU(t), Elapsed: elapsed, Work: work})
+	if err == nil {
+		s.Build.Version = name
 	}
-	return []string{o.Label}
+	return s, err
 }
 
 // commonUnit is a unit of work of which both sides know how much was done, "" if there is none.

@@ -102,9 +102,6 @@ type Needs struct {
 	Baseline bool   // compared with a baseline
 }
 
-// profile is what a rule needs that is judged by a profile of its kind.
-func (r *Rule) profile() Needs { return Needs{Profile: r.Kind, Periodic: r.isState()} }
-
 // isState reports whether the rule's kind of profile is of one moment.
 func (r *Rule) isState() bool { return kinds.Of(r.Kind).Taken == kinds.State }
 

@@ -16,8 +16,6 @@ import (
 // samples of a profile.
 type sampled struct{ *rule }
 
-func (s sampled) needs() Needs { return s.profile() }
-
 func (s sampled) alert(period, window time.Duration) alert.Rule {
 	a := s.alertOf(period, window, s.isState())
 	a.Each, a.Streams = s.Class.IsEach(), true
@@ -117,12 +115,9 @@ func (c *limited) worst() (worst amount, over []int32) {
 		least = c.values(c.Limit / 20)
 	}
 	any := false
-	for _, key := range c.m.counter.Ranked(c.query, least) {
+	for key := range c.heaviest(least) {
 		if any && c.sums.By(key) <= least {
 			break
-		}
-		if c.m.compared++; c.m.compared > maxCompared {
-			break // the profile is not judged, see Judge.windows
 		}
 		x := c.amount(c.name(key))
 		if !any || worse(x.Finding, worst.Finding) {
