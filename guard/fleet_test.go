@@ -11,6 +11,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/series"
 )
 
 // Ten functions have 10% each, in windows of 5 to 20 samples. The hits of "no function", of the
@@ -77,7 +78,7 @@ func TestWhatAddsUp(t *testing.T) {
 		"fmt below 5% of goroutine":            false,
 		"no function above 0.1 cores of mutex": false,
 	} {
-		if got := entryOf(sentence).Rule.AddsUp(); got != want {
+		if got := series.Additive(&entryOf(sentence).Rule) == "true"; got != want {
 			t.Errorf("%s: adds up %t, want %t", sentence, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/series"
 )
 
 // scraped are the values of a guard's series, by their text.
@@ -136,7 +137,7 @@ func TestCountedByFunction(t *testing.T) {
 		"no package above 20%":                               "false",
 		"main.f below 20%":                                   "true",
 	} {
-		if got := entryOf(sentence).Rule.Additive(); got != want {
+		if got := series.Additive(&entryOf(sentence).Rule); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
 	}

@@ -114,7 +114,7 @@ type budgets struct {
 func (b *budgets) ineffective() (wrong []string) {
 	for i, rule := range b.rules {
 		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !b.isUnlinked(text) })
-		if len(texts) == 0 || texts[0] == rule.Subject && rule.IsAbsent() { // the best possible pass
+		if len(texts) == 0 || texts[0] == rule.Subject && rule.Test == judge.Absent { // the best possible pass
 			continue
 		}
 		advice := "check the spelling, make work call it, or drop the budget"

@@ -85,14 +85,6 @@ func (r Rule) Patterns() []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
 
-// AddsUp reports whether the hits and the samples of windows, and of processes, may be added up and
-// compared with the limit. Those of a rule about each function are of the worst of each window, and a
-// sum of maxima is no share. The limit of growth, and of an amount, is none of a share. Profiles of
-// a state show the same samples again.
-func (r *Rule) AddsUp() bool {
-	return r.Class == Pattern && r.Test != Grows && r.Dimension == unit.Share && kinds.Of(r.Kind).Taken != kinds.State
-}
-
 // Needs are what has to be measured to judge a rule.
 type Needs struct {
 	Profile  string // the kind, "" for none: the figures of the process are enough
@@ -120,10 +112,6 @@ func (r *Rule) alertOf(period, window time.Duration, inFull bool) (a alert.Rule)
 	return a
 }
 
-// IsAbsent reports whether the subject must not occur, so that the rule is kept best if the program
-// has no function of that name.
-func (r *Rule) IsAbsent() bool { return r.Test == Absent }
-
 // HasParts reports whether the offenders are parts of a whole, of which another may lead in each
 // window.
 func (r *Rule) HasParts() bool { return r.Class == Process || r.Class == Figure }
@@ -131,25 +119,6 @@ func (r *Rule) HasParts() bool { return r.Class == Process || r.Class == Figure 
 // InShares reports whether the offenders are shares of a profile while the value is none.
 func (r *Rule) InShares() bool {
 	return (r.HasParts() || r.Class == Leak) && r.Dimension != unit.Share
-}
-
-// CountedByFunction reports whether the limit is one for the share of each function as package
-// functions counts it, so that a fleet is judged by these counts.
-func (r *Rule) CountedByFunction() bool {
-	return r.Class == EachFunction && r.Test == Limited && r.Dimension == unit.Share && r.Kind == kinds.CPU &&
-		!r.Flat && !r.Literal && len(r.Except)+len(r.Routes) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == ""
-}
-
-// Additive is the label of metrics that tells what a fleet is judged by: "true" for the hits and
-// samples of the rule, "function" for the counts of functions, "false" for neither.
-func (r *Rule) Additive() string {
-	switch {
-	case r.AddsUp():
-		return "true"
-	case r.CountedByFunction():
-		return "function"
-	}
-	return "false"
 }
 
 // A Route is an exception from one caller: of what a pattern matches, where it is called, also

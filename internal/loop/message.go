@@ -74,7 +74,7 @@ func (c *Change) endedBy(event alert.Event) string {
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(c.Alert.Unjudged.Windows, "window"))
 	case event == alert.Unproven:
 		return "it is no longer proven: " + r.Reason
-	case b.Rule.IsAbsent():
+	case b.Rule.Test == judge.Absent:
 		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
 	case r.Limit <= 0: // "leaked"
 		return r.Reason

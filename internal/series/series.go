@@ -12,8 +12,10 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/functions"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 var (
@@ -115,9 +117,26 @@ func (p *Process) Collect(add func(prometheus.Metric)) {
 	}
 }
 
+// Additive says what a fleet is judged by: "true" for the hits and samples of the rule, which may be added up over
+// windows and processes, and compared with the limit, "function" for those of package functions, and "false" for neither.
+//
+// Those of a rule about each function are of the worst of each window, and a sum of maxima is no share. The limit of
+// growth, and of an amount, is none of a share. Profiles of a state show the same samples again.
+func Additive(r *judge.Rule) string {
+	limitsShare := r.Test != judge.Grows && r.Dimension == unit.Share
+	switch {
+	case r.Class == judge.Pattern && limitsShare && kinds.Of(r.Kind).Taken != kinds.State:
+		return "true"
+	case r.Class == judge.EachFunction && limitsShare && r.Kind == kinds.CPU && !r.Flat && !r.Literal &&
+		len(r.Except)+len(r.Routes) == 0 && r.In == "" && len(r.Where) == 0 && r.When.Figure == "":
+		return "function"
+	}
+	return "false"
+}
+
 // collect calls add with the samples of a budget.
 func collect(b *loop.Current, name string, add func(prometheus.Metric)) {
-	r, additive := &b.Last, b.Rule.Additive()
+	r, additive := &b.Last, Additive(&b.Rule)
 	add(state.Of(float64(b.State-alert.OK), name))
 	if b.Measured {
 		add(value.Of(r.Value, name, r.Unit))
