@@ -80,6 +80,11 @@ func (e *entry) now(started time.Time) BudgetStatus {
 	return s
 }
 
+// cannotFail is the event about a budget that never fails.
+func (e *entry) cannotFail(why string) Event {
+	return Event{Name: EventIneffective, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)}
+}
+
 // ineffective is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) ineffective() string {
 	if !e.known.Seen.Ineffective() || e.Default {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/kinds"
@@ -257,13 +258,9 @@ func cloneBudget(b budget.Budget) budget.Budget {
 	return b
 }
 
-// comparesBuilds reports whether the reference of a build is enough for a budget of growth.
+// comparesBuilds reports whether the reference of a build is enough for a budget of growth. What is wrong with one that
+// is not valid, or not of CPU, is said elsewhere.
 func comparesBuilds(b *budget.Budget) bool {
-	switch {
-	case b.In != "" || len(b.Where) > 0 || b.Flat || slices.Contains(b.Except, "none"):
-		return false
-	case b.Subject == string(budget.FigureProcess):
-		return b.Per != ""
-	}
-	return b.Limit.Unit == "points" && b.Subject != "no package"
+	rules, err := bridge.Rules(budget.Set{*b})
+	return err != nil || rules[0].Kind != kinds.CPU || rules[0].ComparesBuilds()
 }

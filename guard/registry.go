@@ -44,10 +44,8 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (l
 		u, ok := unit.ParseWork(text)
 		switch f := family(families, u.Name); {
 		case !ok: // the budget's own error says so
-		case f != nil && u.By != "":
-			r[text], had[u.Name] = byLabel(f, u), true
 		case f != nil:
-			r[text], had[u.Name] = sum(f, u), true
+			r[text], had[u.Name] = count(f, u), true
 		case had[u.Name]:
 			r[text] = loop.Answer{Why: fmt.Sprintf("the metric %s no longer has series", u.Name)}
 		case u.By != "":
@@ -59,13 +57,19 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (l
 	return r, nil
 }
 
-// sum adds up the series of a family that have the labels of a unit. A label that no series has
-// is a mistake.
-func sum(f *dto.MetricFamily, u unit.Work) loop.Answer {
-	var a loop.Answer
-	if a.Why = noCounter(f); a.Why != "" {
-		return a
+// count adds up the series of a family that have the labels of a unit, or those of each value of a label.
+func count(f *dto.MetricFamily, u unit.Work) loop.Answer {
+	switch t := f.GetType(); {
+	case t != dto.MetricType_COUNTER && t != dto.MetricType_HISTOGRAM && t != dto.MetricType_SUMMARY:
+		return loop.Answer{Why: fmt.Sprintf("%s is a %s, not a counter, histogram or summary", f.GetName(), strings.ToLower(t.String()))}
+	case u.By != "":
+		return byLabel(f, u)
 	}
+	return sum(f, u)
+}
+
+// sum adds up the series that have the labels of a unit. A label that no series has is a mistake.
+func sum(f *dto.MetricFamily, u unit.Work) (a loop.Answer) {
 	known := len(f.GetMetric()) == 0
 	for _, m := range f.GetMetric() {
 		has, equal := hasLabels(m, u.Labels)
@@ -82,16 +86,6 @@ func sum(f *dto.MetricFamily, u unit.Work) loop.Answer {
 	return a
 }
 
-// noCounter says why the series of a family do not count, "" if they do.
-func noCounter(f *dto.MetricFamily) string {
-	switch t := f.GetType(); t {
-	case dto.MetricType_COUNTER, dto.MetricType_HISTOGRAM, dto.MetricType_SUMMARY:
-		return ""
-	default:
-		return fmt.Sprintf("%s is a %s, not a counter, histogram or summary", f.GetName(), strings.ToLower(t.String()))
-	}
-}
-
 // countOf is the count of a series.
 func countOf(m *dto.Metric) float64 {
 	switch h := m.GetHistogram(); {
@@ -105,9 +99,6 @@ func countOf(m *dto.Metric) float64 {
 
 // byLabel adds up the series of each value of a label, of those with the largest counts: a client may choose values.
 func byLabel(f *dto.MetricFamily, u unit.Work) loop.Answer {
-	if why := noCounter(f); why != "" {
-		return loop.Answer{Why: why}
-	}
 	sums := map[string]float64{}
 	for _, m := range f.GetMetric() {
 		if _, equal := hasLabels(m, u.Labels); equal {
@@ -183,8 +174,8 @@ func (c *Config) checkUnits(asking *atomic.Bool, m *mistakes) {
 		u, ok := unit.ParseWork(text)
 		why := "it does not exist"
 		if f := family(families, u.Name); f != nil {
-			if why = sum(f, unit.Work{Name: u.Name}).Why; why == "" && u.By != "" && len(f.GetMetric()) > 0 {
-				why = byLabel(f, unit.Work{Name: u.Name, By: u.By}).Why
+			if why = count(f, unit.Work{Name: u.Name}).Why; why == "" && len(f.GetMetric()) > 0 {
+				why = count(f, unit.Work{Name: u.Name, By: u.By}).Why
 			}
 		} else if empty[u.Name] || empty[strings.TrimSuffix(u.Name, "_count")] {
 			why = ""

@@ -128,13 +128,6 @@ func newKeeper(cfg *Config, s *seams, module string, baseline *decode.Table, com
 	return reference.NewKeeper(kept), nil
 }
 
-// rests writes the reference a last time.
-func (g *Guard) rests(ctx context.Context) {
-	if g.keeper != nil {
-		g.keeper.Stop(ctx)
-	}
-}
-
 // comments are those of a profile.
 func comments(p *profile.Profile) []string {
 	if p == nil {

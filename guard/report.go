@@ -144,7 +144,7 @@ func (g *Guard) linked(l *loop.Linked) {
 	for _, e := range g.budgets.entries {
 		if why := l.Warnings[e.Budget]; why != "" && e.warning == "" && !e.Default {
 			e.warning = why
-			g.emit(Event{Name: EventIneffective, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
+			g.emit(e.cannotFail(why))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (g *Guard) judged(changes []loop.Change) {
 			e.known = changes[i].Standing
 			if why := e.ineffective(); why != "" && e.warning == "" && !e.warned {
 				e.warned = true
-				g.emit(Event{Name: EventIneffective, Budget: e.Name, Result: e.known.Last, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
+				g.emit(e.cannotFail(why))
 			}
 		}
 	}

@@ -272,23 +272,21 @@ func (g *Guard) release(ctx context.Context) {
 	g.mu.Lock() // a store that is opened later is closed by openDumps
 	store := g.dumps.Load()
 	g.mu.Unlock()
+	briefly := func(end func(context.Context)) { // what hangs leaves time for the others
+		ctx, cancel := context.WithTimeout(ctx, stopWithin/4)
+		defer cancel()
+		end(ctx)
+	}
 	if g.exports != nil && g.exports.queue != nil {
 		g.exports.queue.Leave()
-		sending, cancel := context.WithTimeout(ctx, stopWithin/4)
-		_ = g.Flush(sending)
-		cancel()
-		closing, cancel := context.WithTimeout(ctx, stopWithin/4)
-		g.exports.queue.Close(closing)
-		cancel()
+		briefly(func(ctx context.Context) { _ = g.Flush(ctx) })
+		briefly(g.exports.queue.Close)
 	}
-	resting, cancel := context.WithTimeout(ctx, stopWithin/4)
-	g.rests(resting)
-	cancel()
+	if g.keeper != nil { // which writes the reference a last time
+		briefly(g.keeper.Stop)
+	}
 	if store != nil {
-		// A disk that hangs leaves time for the sinks.
-		disk, cancel := context.WithTimeout(ctx, stopWithin/4)
-		_ = store.Close(disk)
-		cancel()
+		briefly(func(ctx context.Context) { _ = store.Close(ctx) })
 	}
 	for _, s := range g.sinks {
 		s.close() // all at once

@@ -30,10 +30,10 @@ func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
 	b := &Blocks{judge: New(rules), tallies: make([]tally, len(rules))}
 	for i := range b.tallies {
 		b.tallies[i].options = o
-		if rules[i].comparesBuilds() && b.builds == nil {
+		if rules[i].ComparesBuilds() && b.builds == nil {
 			b.builds = new(builds)
 		}
-		if rules[i].comparesBuilds() && rules[i].Class == EachValue && !slices.Contains(b.builds.labels, rules[i].Label) {
+		if rules[i].ComparesBuilds() && rules[i].Class == EachValue && !slices.Contains(b.builds.labels, rules[i].Label) {
 			b.builds.labels = append(b.builds.labels, rules[i].Label)
 		}
 	}

@@ -46,7 +46,7 @@ func regimeOf(r *rule) regime {
 		return figure{r}
 	case r.Test == Absent:
 		return absent{r}
-	case r.comparesBuilds():
+	case r.ComparesBuilds():
 		return released{growth{r}}
 	case r.Test == Grows:
 		return growth{r}

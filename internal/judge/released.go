@@ -15,9 +15,9 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// comparesBuilds reports whether a rule on growth is about CPU of each function, of a pattern, or of the process,
+// ComparesBuilds reports whether a rule on growth is about CPU of each function, of a pattern, or of the process,
 // without conditions on samples.
-func (r *Rule) comparesBuilds() bool {
+func (r *Rule) ComparesBuilds() bool {
 	if r.Test != Grows || r.Kind != kinds.CPU || r.In != "" || len(r.Where) > 0 || r.Flat || r.Literal {
 		return false
 	}
