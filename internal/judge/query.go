@@ -207,7 +207,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.subject >= 0, r.Literal:
 	case r.kind == kinds.GoroutineLeak:
 		q.Charge = charge.Started
-	case v.Counted:
+	case r.kind == kinds.Goroutine:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
 		q.Charge = charge.Waiting
@@ -224,12 +224,12 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Class.IsEach():
 		q = detail
 	case r.subject < 0:
-		if q.Unit = charge.Whole; v.Counted { // what is to mend is where goroutines are started
+		if q.Unit = charge.Whole; r.kind == kinds.Goroutine { // what is to mend is where goroutines are started
 			detail.Charge = charge.Started
 		}
 	}
 	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
-	if r.HasParts() && !v.Counted { // all goroutines are in runtime.gopark, which says nothing
+	if r.HasParts() && r.kind != kinds.Goroutine { // all goroutines are in runtime.gopark, which says nothing
 		detail.Charge = charge.Cumulative
 		r.literal = counter.Ask(detail)
 	}

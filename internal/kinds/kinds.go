@@ -26,7 +26,7 @@ const (
 type Sampling int
 
 const (
-	Counted    Sampling = iota + 1 // all are in the profile, as goroutines are
+	Counted    Sampling = iota + 1 // all are in the profile; only goroutines are
 	Timed                          // CPU time: a sample for every so many milliseconds of it
 	Memory                         // objects and bytes: one allocation in so many bytes, scaled up
 	Contention                     // time spent waiting: one event in so many, scaled up
