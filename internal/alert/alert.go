@@ -132,19 +132,26 @@ func apart(windows int, period time.Duration) time.Duration {
 	return time.Duration(windows-1) * period * 3 / 4
 }
 
+// A Proof is what all windows say together.
+type Proof struct {
+	// Proven is the last proof, by one window or by all together. If the baseline is too small to prove a pass,
+	// it changes from Fail to Inconclusive when the growth is over.
+	Proven   evidence.Verdict
+	Evidence float64       // for an excess: 1 is proof
+	Kept     time.Duration // when it was last proven that the budget is kept; 0 for never
+}
+
 // Finding is the result of a budget in one window, and in all windows up to it.
 type Finding struct {
 	Start, End time.Duration    // of the window, since any fixed instant
 	Window     evidence.Verdict // of this window by itself
-	Proven     evidence.Verdict // of all windows: Pass is proof that an excess is over
-	Kept       time.Duration    // when it was last proven that the budget is kept, by a window or by all; 0 for never
-	Evidence   float64          // of the evidence of all windows for an excess: 1 is proof
-	Idle       bool             // the budget's condition did not hold
-	Measured   bool             // there was something to judge
-	Value      float64          // the measured value
-	Limit      float64          // 0 for none
-	Samples    int64
-	Hidden     bool // hits may be in stacks that were cut off
+	Proof
+	Idle     bool    // the budget's condition did not hold
+	Measured bool    // there was something to judge
+	Value    float64 // the measured value
+	Limit    float64 // 0 for none
+	Samples  int64
+	Hidden   bool // hits may be in stacks that were cut off
 }
 
 // Above reports whether the value is over the limit, whatever the verdict, because a window can

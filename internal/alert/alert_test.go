@@ -68,19 +68,19 @@ func TestEveryTransition(t *testing.T) {
 		f    Finding
 	}{
 		{"fails", Finding{Window: fail, Value: 1}},
-		{"fails, all prove an excess", Finding{Window: fail, Value: 1, Evidence: 1}},
-		{"fails, all prove it was over", Finding{Window: fail, Value: 1, Proven: pass}},
+		{"fails, all prove an excess", Finding{Window: fail, Value: 1, Proof: Proof{Evidence: 1}}},
+		{"fails, all prove it was over", Finding{Window: fail, Value: 1, Proof: Proof{Proven: pass}}},
 		{"above the limit", Finding{Value: 1}},
-		{"above the limit, all prove an excess", Finding{Value: 1, Evidence: 1}},
+		{"above the limit, all prove an excess", Finding{Value: 1, Proof: Proof{Evidence: 1}}},
 		{"below the limit", Finding{}},
-		{"below the limit, evidence rises", Finding{Evidence: 0.3}},
-		{"below the limit, all prove it is over", Finding{Proven: pass}},
+		{"below the limit, evidence rises", Finding{Proof: Proof{Evidence: 0.3}}},
+		{"below the limit, all prove it is over", Finding{Proof: Proof{Proven: pass}}},
 		{"passes", Finding{Window: pass}},
-		{"passes, all prove an excess", Finding{Window: pass, Evidence: 1}},
-		{"passes, all prove it is over", Finding{Window: pass, Proven: pass}},
+		{"passes, all prove an excess", Finding{Window: pass, Proof: Proof{Evidence: 1}}},
+		{"passes, all prove it is over", Finding{Window: pass, Proof: Proof{Proven: pass}}},
 		{"passes, above the limit within the zone", Finding{Window: pass, Value: 1.1, Limit: 1}},
 		{"idle", Finding{Idle: true}},
-		{"idle, evidence rises", Finding{Idle: true, Evidence: 0.3}},
+		{"idle, evidence rises", Finding{Idle: true, Proof: Proof{Evidence: 0.3}}},
 	}
 	var out strings.Builder
 	out.WriteString("Each cell is the next state; ! marks an event, with what ended an alert. Columns are the state before.\n")
@@ -156,7 +156,7 @@ type story struct {
 func (s *story) play(letters string) string {
 	said := map[rune]Finding{
 		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 's': {Window: pass, Value: 300}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
-		'E': {Value: 1, Evidence: 1}, 'B': {Limit: 1, Evidence: 1}, 'R': {Proven: pass}, 'G': {Value: 1, Evidence: 1, Proven: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Proven: pass}, 'n': {}, 'e': {Evidence: 0.5}, 'z': {Window: pass, Value: 1.1, Limit: 1},
+		'E': {Value: 1, Proof: Proof{Evidence: 1}}, 'B': {Limit: 1, Proof: Proof{Evidence: 1}}, 'R': {Proof: Proof{Proven: pass}}, 'G': {Value: 1, Proof: Proof{Proven: fail, Evidence: 1}}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Proof: Proof{Proven: pass}}, 'n': {}, 'e': {Proof: Proof{Evidence: 0.5}}, 'z': {Window: pass, Value: 1.1, Limit: 1},
 	}
 	var got strings.Builder
 	for _, c := range letters {
@@ -258,7 +258,7 @@ func TestProofAfterFlapping(t *testing.T) {
 	a := Alert{State: Firing, Since: 10 * every, unsettled: 2 * unsettledFrom, counted: 10 * every}
 	for minute := 11; ; minute++ {
 		var e Event
-		if a, e = a.Next(at(float64(minute), Finding{Limit: 1, Proven: pass}), r); e == None {
+		if a, e = a.Next(at(float64(minute), Finding{Limit: 1, Proof: Proof{Proven: pass}}), r); e == None {
 			continue
 		}
 		if e != Proven || minute < 10+2*lastingPeriods {

@@ -146,7 +146,7 @@ func (w *watched) step(p float64) Event {
 	w.stream.Add(k, 0, n, near)
 	var event Event
 	w.alert, event = w.alert.Next(Finding{
-		Start: start, End: w.end, Window: verdict, Proven: w.stream.Verdict(), Evidence: w.stream.Strength(), Measured: true,
+		Start: start, End: w.end, Window: verdict, Proof: Proof{Proven: w.stream.Verdict(), Evidence: w.stream.Strength()}, Measured: true,
 		Value: k / max(n, 1), Limit: limit, Samples: int64(n),
 	}, w.rule)
 	if event.Ends() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/release"
@@ -30,14 +31,7 @@ type Finding struct {
 	Notes
 	Apart
 
-	// Proven is the last proof, by one window or by all together, and Evidence what
-	// all windows together say for an excess: 1 is proof. Only a [Watch] knows them.
-	// If the baseline is too small to prove a pass, Proven changes from Fail to
-	// Inconclusive when the growth is over. While Proven is a pass by all together, Kept is
-	// when they proved it last.
-	Proven   evidence.Verdict
-	Evidence float64
-	Kept     time.Duration
+	alert.Proof // only a [Watch] knows it; Kept is that of all windows together
 }
 
 // Notes are further facts that a reader of the reason should know.

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 )
 
 // A record is what a [Watch] remembers of one rule. What of it is used depends on the regime.
 type record struct {
-	Proven   evidence.Verdict // as in [Finding]
-	Evidence float64
-	Kept     time.Duration
+	alert.Proof
 
 	streams
 	clean clean // since the last hit of an "absent" budget
@@ -25,7 +24,7 @@ func (r *record) with(f Finding) Finding {
 	if r.Proven != evidence.Pass {
 		r.Kept = 0
 	}
-	f.Proven, f.Evidence, f.Kept = r.Proven, r.Evidence, r.Kept
+	f.Proof = r.Proof
 	return f
 }
 

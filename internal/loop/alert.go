@@ -116,7 +116,7 @@ func (j *judger) finding(v *Verdict, s *Standing) alert.Finding {
 	r := &v.Result
 	f := alert.Finding{
 		Start: v.Start.Sub(j.started), End: v.End.Sub(j.started),
-		Window: evidence.Verdict(r.Verdict), Proven: v.Finding.Proven, Evidence: v.Finding.Evidence, Kept: v.Finding.Kept,
+		Window: evidence.Verdict(r.Verdict), Proof: v.Finding.Proof,
 		Idle: r.Idle, Measured: v.Finding.HasValue(), Value: r.Value, Limit: r.Limit, Samples: r.Samples, Hidden: v.Finding.Cut > 0,
 	}
 	if v.idle {

@@ -32,7 +32,7 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	s := newStill(t, nil, "fmt.Println below 20% when process above 0.2 cores")
 	s.stand(s.Budgets.Budgets[0], alert.Firing, budget.Fail, 0.8)
 	for i := range 5 {
-		c := s.find(s.Budgets.Budgets[0], float64(i), judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
+		c := s.find(s.Budgets.Budgets[0], float64(i), judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Proof: alert.Proof{Evidence: 0.8}, Reason: judge.Measured{}})
 		if ended := c.Alert.State == alert.OK; ended != (c.Evidence == 0) || ended != (c.Proven == budget.Inconclusive) {
 			t.Errorf("%s, evidence %v, proven %v", c.Alert.State, c.Evidence, c.Proven)
 		} else if ended {
@@ -46,7 +46,7 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 // alert on the state asks for the offender at once.
 func TestOffenderComesWithTheState(t *testing.T) {
 	s := newStill(t, nil, "fmt.Println below 20%")
-	bad := judge.Finding{Verdict: evidence.Fail, Proven: evidence.Fail, Evidence: 2, Samples: 500, Value: 0.7, Low: 0.6, High: 0.8,
+	bad := judge.Finding{Verdict: evidence.Fail, Proof: alert.Proof{Proven: evidence.Fail, Evidence: 2}, Samples: 500, Value: 0.7, Low: 0.6, High: 0.8,
 		Reason: judge.Measured{}, Offenders: []judge.Offender{{Frame: judge.Frame{Function: "fmt.Println"}}}}
 	clean := judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Reason: judge.Measured{}}
 	states := ""
@@ -80,9 +80,9 @@ func TestStateByReason(t *testing.T) {
 		{"too few", share, judge.Finding{High: 0.9, Samples: 3, Reason: judge.TooFew{Needed: 120}}, alert.Undecided},
 		{"too close", share, judge.Finding{Value: 0.19, High: 0.26, Samples: 300, Reason: judge.TooClose{}}, alert.Undecided},
 		{"stacks are cut off", share, judge.Finding{Value: 0.1, High: 0.9, Samples: 900, Reason: judge.UpTo{}}, alert.Undecided},
-		{"all windows prove it", share, judge.Finding{High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proven: evidence.Pass, Kept: 400 * minute}, alert.OK},
-		{"all windows prove it, and this one is above", share, judge.Finding{Value: 0.3, High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proven: evidence.Pass, Kept: 400 * minute}, alert.OK},
-		{"all windows proved it, long ago", share, judge.Finding{High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proven: evidence.Pass, Kept: 40 * minute}, alert.Undecided},
+		{"all windows prove it", share, judge.Finding{High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proof: alert.Proof{Proven: evidence.Pass, Kept: 400 * minute}}, alert.OK},
+		{"all windows prove it, and this one is above", share, judge.Finding{Value: 0.3, High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proof: alert.Proof{Proven: evidence.Pass, Kept: 400 * minute}}, alert.OK},
+		{"all windows proved it, long ago", share, judge.Finding{High: 0.9, Samples: 3, Reason: judge.TooFew{}, Proof: alert.Proof{Proven: evidence.Pass, Kept: 40 * minute}}, alert.Undecided},
 		{"fails", share, judge.Finding{Verdict: evidence.Fail, Value: 0.7, Low: 0.6, High: 0.8, Samples: 500, Reason: judge.Measured{}}, alert.Pending},
 		{"idle", share, judge.Finding{Reason: judge.Idle{Value: 0.01}}, alert.NoData},
 		{"out of scope", share + " in main.handle", judge.Finding{Reason: judge.OutOfScope{}}, alert.NoData},
@@ -106,7 +106,7 @@ func TestStateByReason(t *testing.T) {
 
 // named are the notices about offenders, each of a window that fails by so much that it fires.
 func named(s *still, minutes float64, names ...string) *Notice {
-	f := judge.Finding{Verdict: evidence.Fail, Value: 0.7, Proven: evidence.Fail, Evidence: 2, Samples: 500, Reason: judge.Measured{}}
+	f := judge.Finding{Verdict: evidence.Fail, Value: 0.7, Proof: alert.Proof{Proven: evidence.Fail, Evidence: 2}, Samples: 500, Reason: judge.Measured{}}
 	for _, name := range names {
 		f.Offenders = append(f.Offenders, judge.Offender{Frame: judge.Frame{Function: name}})
 	}
@@ -175,7 +175,7 @@ func TestBrokenByEvidence(t *testing.T) {
 			Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 		var fired *Notice
 		for i := range 20 { // for three periods
-			c := s.change(of, float64(i)/4, judge.Finding{Value: 0.3, Samples: 38, Proven: evidence.Fail, Evidence: 1}, r)
+			c := s.change(of, float64(i)/4, judge.Finding{Value: 0.3, Samples: 38, Proof: alert.Proof{Proven: evidence.Fail, Evidence: 1}}, r)
 			if fired == nil {
 				fired = c.Notice
 			}
