@@ -215,24 +215,57 @@ func (b *batches) rests(q int) bool {
 	return b.idle(q) <= most
 }
 
-// judge judges a rule by the batches.
-func (b *batches) judge(r judge.Rule, last bool) outcome {
+const (
+	// cpuTick is how late the kernel updates the CPU time of threads on other cores.
+	cpuTick = 2 * time.Millisecond
+
+	// From manyBatches on, an upper bound within the zone passes.
+	manyBatches = 24
+)
+
+// judge judges a rule by the batches. An upper bound within the limit passes, and so does one within the zone if the
+// process rests, after many batches or at the last look. At the last look a mean within the limit passes too. Others can
+// only add to what is used: a failure takes a process that rests.
+func (b *batches) judge(r judge.Rule, last bool) (o outcome) {
 	q := quantityOf(r)
 	_, took := b.used(q)
-	of := judge.Batches{Tail: b.tail[q], Others: b.idle(q) * took, Alone: b.rests(q)}
+	others, alone := b.idle(q)*took, b.rests(q)
+	var all, calls evidence.Mean
 	for _, x := range b.list {
 		n := x.units[r.Per]
 		if r.Per == "" {
 			n = x.took // cores
 		}
-		of.List = append(of.List, judge.Batch{Used: x.used[q], Idle: x.idle[q], Units: n})
+		all.Add(x.used[q]+x.idle[q], n)
+		calls.Add(x.used[q], n)
 	}
-	o := outcome{Finding: r.CountBatches(of, last)}
-	switch o.Reason.(type) {
-	case judge.NoUnit:
-		o.cause = mistake
-	case judge.BesideOthers:
-		o.cause = unknown
+	f := &o.Finding
+	f.Samples = int64(len(b.list))
+	switch {
+	case len(b.list) < 2:
+		f.Reason = judge.FewBatches{}
+		return o
+	case all.Units() <= 0:
+		f.Samples, f.Reason, o.cause = 0, judge.NoUnit{}, mistake
+		return o
+	}
+	tick := 0.0
+	if q == cpuSeconds {
+		tick = cpuTick.Seconds()
+	}
+	low, _ := calls.Bounds(evidence.FailAlpha, tick)
+	_, high := all.Bounds(evidence.PassAlpha, tick)
+	low, high = low-others/all.Units(), high+b.tail[q]/all.Units()
+	f.Value, f.Low, f.High, f.Reason = all.Value()+b.tail[q]/all.Units(), max(0, low), high, judge.Counted{}
+	switch {
+	case alone && low > r.Limit:
+		f.Verdict = evidence.Fail
+	case high <= r.Limit, last && f.Value <= r.Limit, alone && high < evidence.Zone*r.Limit && (last || len(b.list) >= manyBatches):
+		f.Verdict = evidence.Pass
+	case alone:
+		f.Reason = judge.Unsteady{Of: f.Reason}
+	default:
+		f.Reason, o.cause = judge.BesideOthers{Of: f.Reason}, unknown
 	}
 	return o
 }

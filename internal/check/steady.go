@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/work"
@@ -36,7 +37,7 @@ func (r *run) takeLevels() {
 	calls := r.pace()
 	series := make([][]float64, len(r.set))
 	var before *decode.Totals // of the heap, at the first level
-	for n := 0; n < judge.MostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < judge.LeastLevels && r.goOn()); n++ {
+	for n := 0; n < mostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}
@@ -57,6 +58,30 @@ func (r *run) takeLevels() {
 	}
 }
 
+// leastLevels is the number of levels that the exact test of Mann and Kendall needs. With
+// mostLevels it finds growth that is no larger than what the figure varies by.
+const leastLevels, mostLevels = 10, 15
+
+// levelsOf judges a figure by its levels: it fails if they rise beyond chance.
 func (r *run) levelsOf(i int) judge.Finding {
-	return r.rules[i].Levels(r.levels[i].series, r.levels[i].calls)
+	xs, calls := r.levels[i].series, r.levels[i].calls
+	n := len(xs)
+	if n < leastLevels {
+		return judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastLevels}}
+	}
+	// The least growth from level to level that counts. Less than a goroutine in two levels,
+	// or less than two spans of small objects, comes from other code.
+	least := 0.5
+	if r.rules[i].Subject == "heap" {
+		least = 16 << 10
+	}
+	rise, rises := evidence.Trend(xs, least)
+	f := judge.Finding{
+		Verdict: evidence.Pass, Value: xs[n-1], Low: xs[n-1], High: xs[n-1], Samples: int64(n),
+		Reason: judge.Levels{First: xs[0], Rise: rise, Calls: calls},
+	}
+	if rises {
+		f.Verdict = evidence.Fail
+	}
+	return f
 }

@@ -90,7 +90,7 @@ type Needs struct {
 	Profile  string // the kind, "" for none: the figures of the process are enough
 	Periodic bool   // judged once a period: it is counted in full, or by a profile of one moment
 	Counters bool   // judged by the process's counters over the period, see [Rule.Count]
-	Calls    bool   // compares levels between calls of a test, see [Rule.Levels]
+	Calls    bool   // compares levels between calls of a test
 	Baseline bool   // compared with a baseline
 }
 
