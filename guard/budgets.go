@@ -54,22 +54,25 @@ func newRoster(cfg *Config, old *roster) (*roster, error) {
 	return p, nil
 }
 
+// current is the budget with what is known of it now, for metrics.
+func (e *entry) current(started time.Time) loop.Current {
+	c := e.Now(e.known, started)
+	c.Ineffective, c.Dump, c.Dumped = c.Ineffective || e.warning != "", e.dump, e.dumped
+	return c
+}
+
 // now is the status of the budget now.
 func (e *entry) now(started time.Time) BudgetStatus {
-	k, since := &e.known, time.Since(started)
-	state, entered := k.Alert.At(since, e.Alert)
+	k := e.current(started)
 	s := BudgetStatus{
-		Name: e.Name, State: State(state), Since: k.Since,
+		Name: e.Name, State: State(k.State), Since: k.Standing.Since,
 		Result: k.Last, Offender: k.Offender, Accept: k.Last.Accept(1),
 		Verdicts: map[string]int64{}, Samples: k.Samples, Hits: k.Hits,
-		Warning: cmp.Or(e.warning, e.ineffective()), Dump: e.dump, Dumped: e.dumped, DumpURL: e.dumpURL,
+		Warning: cmp.Or(e.warning, e.ineffective()), Dump: k.Dump, Dumped: k.Dumped, DumpURL: e.dumpURL,
 	}
-	s.Result.Budget, s.Result.Reason = cloneBudget(e.Of), e.Reason(&k.Last, &k.Alert, k.Offender, since)
+	s.Result.Budget, s.Result.Reason = cloneBudget(e.Of), e.Reason(&k.Last, &k.Standing.Alert, k.Offender, time.Since(started))
 	if e.Rule.InShares() {
 		s.drawn.OffenderUnit = "ratio"
-	}
-	if state != k.Alert.State { // windows are lost
-		s.Since = started.Add(entered)
 	}
 	for v, n := range k.Verdicts {
 		if n > 0 {

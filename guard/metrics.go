@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -109,9 +108,7 @@ func (g *Guard) series() series.Process {
 		p.Version, p.Revision, p.Go = g.build.Version, g.build.revision(), g.build.Go
 	}
 	for _, e := range g.budgets.entries {
-		now := e.Now(e.known, time.Since(g.started))
-		now.Ineffective, now.Dump, now.Dumped = now.Ineffective || e.warning != "", e.dump, e.dumped
-		p.Budgets = append(p.Budgets, now)
+		p.Budgets = append(p.Budgets, e.current(g.started))
 	}
 	return p
 }

@@ -123,16 +123,20 @@ type Current struct {
 	Dumped time.Time
 }
 
-// Now is the budget with what is known of it so long after the guard was started.
-func (b *Budget) Now(known Standing, age time.Duration) Current {
-	state, _ := known.Alert.At(age, b.Alert)
+// Now is the budget with what is known of it now, in a guard that was started at a time. While windows are lost, that
+// may be less than after the last one.
+func (b *Budget) Now(known Standing, started time.Time) Current {
+	state, entered := known.Alert.At(time.Since(started), b.Alert)
+	if state != known.Alert.State {
+		known.Since = started.Add(entered)
+	}
 	return Current{Budget: b, Standing: known, State: state, Ineffective: known.Seen.Ineffective() && !b.Default}
 }
 
 // Now are the budgets with what is known of them, in the order of their declaration.
 func (r *Remote) Now() (list []Current) {
 	for _, b := range r.judge.set.Budgets {
-		list = append(list, b.Now(r.judge.known[b].Standing, time.Since(r.judge.started)))
+		list = append(list, b.Now(r.judge.known[b].Standing, r.judge.started))
 	}
 	return list
 }
