@@ -79,11 +79,11 @@ const maxNameless = evidence.AbsentShare
 // nameless is why the samples can't show that the rule is kept, because functions have no
 // names. It is nil if they can.
 func (r *rule) nameless(sums *charge.Sums) Reason {
-	switch {
-	case (!r.Class.IsEach() || r.Class == EachValue) && r.subject < 0 && r.in < 0: // it asks for no name
+	switch code := r.Class == EachFunction || r.Class == EachPackage; {
+	case !code && r.subject < 0 && r.in < 0: // it asks for no name
 	case sums.Hidden > maxNameless:
 		return NoNames{sums.Hidden}
-	case r.Class.IsEach() && r.Class != EachValue && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
+	case code && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
 		return NoPackages{sums.Foreign}
 	}
 	return nil

@@ -21,7 +21,13 @@ func (r *Rule) ComparesBuilds() bool {
 	if r.Test != Grows || r.Kind != kinds.CPU || r.In != "" || len(r.Where) > 0 || r.Flat || r.Literal {
 		return false
 	}
-	return (r.Class == EachFunction || r.Class == EachValue || r.Class == Pattern) && r.Dimension == unit.Points || r.Class == Process && r.Per != ""
+	switch r.Class {
+	case EachFunction, EachValue, Pattern:
+		return r.Dimension == unit.Points
+	case Process:
+		return r.Per != ""
+	}
+	return false
 }
 
 // released compares builds: in the command, and in a guard that has a reference. Where there is none,

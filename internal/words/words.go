@@ -76,10 +76,10 @@ func (p *phrasing) reason(reason judge.Reason) string {
 
 // who names the function, figure or process that the numbers are about.
 func (p *phrasing) who() string {
-	switch p.Class {
-	case judge.Process:
+	switch {
+	case p.Class == judge.Process:
 		return "the process"
-	case judge.EachFunction, judge.EachPackage, judge.EachValue:
+	case p.Class.IsEach():
 		return cmp.Or(p.named(p.finding.Who), "the worst "+p.Each())
 	}
 	return p.subject()
