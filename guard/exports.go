@@ -349,7 +349,7 @@ func (g *Guard) Flush(ctx context.Context) error {
 	}
 	if g.active.Err() == nil {
 		judging, cancel := context.WithTimeout(ctx, judgedWithin)
-		g.feed.Judged(judging)
+		g.loop.Feed.Judged(judging)
 		cancel()
 	}
 	err := g.exports.queue.Flush(ctx)

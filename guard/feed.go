@@ -24,7 +24,7 @@ func (g *Guard) Feed(profile []byte, start, end time.Time) error {
 	if g == nil || g.active == nil || g.active.Err() != nil {
 		return errors.New("feed a profile: no guard runs")
 	}
-	err := foreign.Recovered(func() error { return g.feed.Add(profile, start, end) })
+	err := foreign.Recovered(func() error { return g.loop.Feed.Add(profile, start, end) })
 	if !errors.Is(err, loop.ErrKind) { // agents send others beside it
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -43,7 +43,7 @@ func (g *Guard) Feed(profile []byte, start, end time.Time) error {
 // ExpectFeed announces profiles for [Guard.Feed]: the guard takes no CPU profile of its own for two
 // minutes, so that it does not get in the way of an agent that is about to start.
 func (g *Guard) ExpectFeed() {
-	if g != nil && g.feed != nil {
-		g.feed.Announce()
+	if g != nil && g.loop != nil {
+		g.loop.Feed.Announce()
 	}
 }

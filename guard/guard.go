@@ -33,7 +33,6 @@ type Guard struct {
 	stop      sync.Once
 
 	loop    *loop.Loop
-	feed    *loop.Feed
 	exports *exports          // nil without Config.Export.To
 	keeper  *reference.Keeper // nil without DumpDir and Baseline
 	sinks   []*sink

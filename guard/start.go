@@ -114,12 +114,11 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		return nil, err
 	}
 	g.exports = newExports(g)
-	g.feed = loop.NewFeed()
 	g.loop = loop.New(loop.Config{
 		Budgets: g.budgets.compiled, Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module,
 		Baseline: baseline, BaselineWork: g.cfg.Baseline.Work, Reference: g.keeper, Functions: g.cfg.FunctionSeries,
 		Always: g.exports != nil && g.cfg.Export.All, DumpEvery: cmp.Or(g.cfg.DumpLimits.Every, 10*time.Minute), Trace: g.cfg.Trace,
-		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer), Process: s.Process, Feed: g.feed,
+		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer), Process: s.Process,
 		ShowsLabel: shownLabels(g.cfg.Export.Label),
 	})
 	return g, nil

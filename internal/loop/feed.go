@@ -36,7 +36,7 @@ const (
 var ErrKind = errors.New("expected a CPU profile")
 
 // A Feed has the windows of CPU that other code has taken. While there are some, the loop takes none
-// itself. A nil Feed has none.
+// itself.
 type Feed struct {
 	reading sync.Mutex // one profile at a time
 	decoder decode.Decoder
@@ -50,8 +50,7 @@ type Feed struct {
 	judged  chan struct{} // closed when there are none; made by Judged
 }
 
-// NewFeed returns a feed.
-func NewFeed() *Feed { return &Feed{fed: make(chan struct{}, 1)} }
+func newFeed() *Feed { return &Feed{fed: make(chan struct{}, 1)} }
 
 // Announce says that profiles will be fed.
 func (f *Feed) Announce() {
@@ -187,9 +186,6 @@ func fits(t *decode.Table, start, end time.Time) error {
 
 // next takes the next window. It reports whether windows are fed at all, and whether there is one.
 func (f *Feed) next(now time.Time) (w profiler.Window, there, feeding bool) {
-	if f == nil {
-		return w, false, false
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.waiting) == 0 {
@@ -207,18 +203,7 @@ func (f *Feed) next(now time.Time) (w profiler.Window, there, feeding bool) {
 
 // feeds reports whether windows are fed.
 func (f *Feed) feeds() bool {
-	if f == nil {
-		return false
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Now().Before(f.until)
-}
-
-// ready has a token when a window waits.
-func (f *Feed) ready() <-chan struct{} {
-	if f == nil {
-		return nil
-	}
-	return f.fed
 }

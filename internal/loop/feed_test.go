@@ -58,7 +58,7 @@ func TestFeedRefuses(t *testing.T) {
 		"a second too long": {nil, 12 * second, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, now := NewFeed(), time.Now()
+			f, now := newFeed(), time.Now()
 			start, end := now.Add(-tt.start), now.Add(-tt.end)
 			data := profileOf(fedText, start)
 			if tt.data != nil {
@@ -78,7 +78,7 @@ func TestFeedRefuses(t *testing.T) {
 			}
 		})
 	}
-	f, now := NewFeed(), time.Now()
+	f, now := newFeed(), time.Now()
 	for n := range 4 { // more than wait
 		start := now.Add(time.Duration(n-4) * 10 * second)
 		if err := f.Add(profileOf(fedText, start), start, start.Add(10*second)); (err == nil) != (n < fedWaiting) {
@@ -89,7 +89,7 @@ func TestFeedRefuses(t *testing.T) {
 
 // Where the clock was set back, windows do not wait until it is as late again.
 func TestFeedClockSetBack(t *testing.T) {
-	f, now := NewFeed(), time.Now()
+	f, now := newFeed(), time.Now()
 	for _, ended := range []time.Duration{-time.Second, time.Hour} {
 		f.ends = now.Add(ended)
 		err := f.Add(profileOf(fedText, now.Add(-10*second)), now.Add(-10*second), now)
@@ -101,7 +101,7 @@ func TestFeedClockSetBack(t *testing.T) {
 
 // Many at once: none waits for another.
 func TestFeedAtOnce(t *testing.T) {
-	f, now := NewFeed(), time.Now()
+	f, now := newFeed(), time.Now()
 	var running sync.WaitGroup
 	for range 20 {
 		running.Go(func() { f.Add(profileOf(fedText, now.Add(-10*second)), now.Add(-10*second), now) })
@@ -120,7 +120,6 @@ func TestFedWindows(t *testing.T) {
 		var seen []*Measurement
 		captures, rows := 0, 0.0
 		s := newStill(t, func(c *Config) {
-			c.Feed = NewFeed()
 			c.Work = map[string]func() float64{"row": func() float64 { mu.Lock(); defer mu.Unlock(); return rows }}
 			own := c.Process.Source
 			c.Process.Source = sourceFunc(func(ctx context.Context, d time.Duration) (profiler.Window, error) {

@@ -4,8 +4,9 @@
 //	open -> capture -> Measurement -> profiles -> []Verdict -> []Change -> Report
 //
 // Each step takes what the one before has made, and what was made is not changed. What has to be
-// known from window to window stands in the step that needs it: [measurer], [judger], [archive]. All that leaves a window is a [Report]; nobody is called while one is judged. Who takes
-// it has profiles of what fails kept by [Loop.Keep].
+// known from window to window stands in the step that needs it: [measurer], [judger], [archive]. All
+// that leaves a window is a [Report]; nobody is called while one is judged. Who gets it has profiles
+// of what fails kept by [Loop.Keep].
 package loop
 
 import (
@@ -46,7 +47,6 @@ type Config struct {
 	// ShowsLabel reports whether the value of a label may be told; nil: all may. It is code of the host.
 	ShowsLabel func(key, value string) bool
 
-	Feed    *Feed // nil for none
 	Process Process
 }
 
@@ -82,9 +82,10 @@ const Settled = time.Minute
 // panicLimit is how many windows in a row may panic until the loop gives up.
 const panicLimit = 3
 
-// A Loop takes windows. Only its goroutine uses its fields, but for the budgets and the archive.
+// A Loop takes windows. Only its goroutine uses its fields, but for the budgets, the feed and the archive.
 type Loop struct {
 	Config
+	Feed      *Feed
 	budgets   atomic.Pointer[Set] // in force from the next window on
 	pace      pace.Pace
 	measure   *measurer
@@ -99,11 +100,11 @@ type Loop struct {
 
 // New returns a loop that has not begun.
 func New(cfg Config) *Loop {
-	l := &Loop{Config: cfg, pace: pace.Pace{Every: cfg.Every, Window: cfg.Window, Random: cfg.Process.Random}}
+	l := &Loop{Config: cfg, Feed: newFeed(), pace: pace.Pace{Every: cfg.Every, Window: cfg.Window, Random: cfg.Process.Random}}
 	least := cfg.DumpEvery / 10 // between two with different offenders, and between notices about them
 	now := cfg.Process.Snap()
 	l.measure = &measurer{
-		Process: cfg.Process, feed: cfg.Feed, every: cfg.Every, window: cfg.Window, always: cfg.Always || cfg.Functions > 0 || cfg.Reference != nil,
+		Process: cfg.Process, feed: l.Feed, every: cfg.Every, window: cfg.Window, always: cfg.Always || cfg.Functions > 0 || cfg.Reference != nil,
 		facts: judge.Facts{Module: cfg.Module, Baseline: cfg.Baseline, BaselineWork: cfg.BaselineWork},
 		work:  cfg.Work, counters: newCounters(cfg.Work, cfg.Registry), works: map[string]Answers{}, due: map[string]time.Time{},
 		last: now, heap: heapMeter{rested: now},
@@ -288,7 +289,7 @@ func (l *Loop) wait(ctx context.Context, next time.Time) (early, ok bool) {
 			return false, false
 		case <-due.C:
 			return false, true
-		case <-l.Feed.ready():
+		case <-l.Feed.fed:
 			return false, true
 		case <-tick.C:
 			if l.pace.Jumped(l.Process.Snap()) && l.measure.backoff == 0 && !l.Feed.feeds() {
