@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -243,10 +244,10 @@ func (b *batches) judge(r judge.Rule, last bool) (o outcome) {
 	f.Samples = int64(len(b.list))
 	switch {
 	case len(b.list) < 2:
-		f.Reason = judge.FewBatches{}
+		f.Reason = words.FewBatches{}
 		return o
 	case all.Units() <= 0:
-		f.Samples, f.Reason, o.cause = 0, judge.NoUnit{}, mistake
+		f.Samples, f.Reason, o.cause = 0, words.NoUnit{}, mistake
 		return o
 	}
 	tick := 0.0
@@ -263,9 +264,9 @@ func (b *batches) judge(r judge.Rule, last bool) (o outcome) {
 	case high <= r.Limit, last && f.Value <= r.Limit, alone && high < evidence.Zone*r.Limit && (last || len(b.list) >= manyBatches):
 		f.Verdict = evidence.Pass
 	case alone:
-		f.Reason = judge.Unsteady{Of: f.Reason}
+		f.Reason = words.Unsteady{Of: f.Reason}
 	default:
-		f.Reason, o.cause = judge.BesideOthers{Of: f.Reason}, unknown
+		f.Reason, o.cause = words.BesideOthers{Of: f.Reason}, unknown
 	}
 	return o
 }

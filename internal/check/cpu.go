@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -180,26 +181,26 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	calls, rule := r.worker.Calls.Load(), r.rules[c.of[n]]
 	all := c.blocks.Samples() + c.loop
 	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
-	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
+	small := words.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
 	case c.hasLostLabel():
 		return mistake, c.lostLabel()
 	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():
-		unsampled := judge.Unsampled{Samples: c.cover.samples, Due: c.cover.due(), CPU: c.cover.cpu, Busy: r.busy()}
+		unsampled := words.Unsampled{Samples: c.cover.samples, Due: c.cover.due(), CPU: c.cover.cpu, Busy: r.busy()}
 		if unsampled.Busy {
 			return noTime, unsampled
 		}
 		return mistake, unsampled
 	case c.unreachable(r, n):
-		return mistake, judge.OutOfReach{Of: found}
+		return mistake, words.OutOfReach{Of: found}
 	case rule.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[rule.Per] == 0:
-		return mistake, judge.NoUnit{Calls: calls}
+		return mistake, words.NoUnit{Calls: calls}
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastTime && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, judge.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without()}
+		return mistake, words.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without()}
 	}
 	return noTime, nil
 }

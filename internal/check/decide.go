@@ -7,6 +7,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // An outcome is what was found about a budget, with the cause of an inconclusive finding.
@@ -39,7 +40,7 @@ func (r *run) decide() []outcome {
 	r.byDifferences(found)
 	r.byLevels(found)
 	r.byWhatIsLeft(found)
-	outcomes := slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, len(r.set))
+	outcomes := slices.Repeat([]outcome{{Finding: judge.Finding{Reason: words.NoTime{}}}}, len(r.set))
 	for i, o := range found {
 		outcomes[i] = r.doubted(i, o)
 	}
@@ -63,7 +64,7 @@ func (r *run) doubted(i int, o outcome) outcome {
 
 // running are the goroutines that run on after the last call, if what they do then matters to a budget that is judged
 // by profiles: those of work, and to amounts per call others, too, and those that wait.
-func (r *run) running(i int) (*judge.StillRunning, cause) {
+func (r *run) running(i int) (*words.StillRunning, cause) {
 	perCall := r.rules[i].Per != ""
 	switch {
 	case r.ways[i] != gained && !r.isSampled(i):
@@ -97,7 +98,7 @@ func (r *run) bySamples(found map[int]outcome) {
 		return
 	case c.own == nil:
 		for _, i := range c.of {
-			found[i] = outcome{Finding: judge.Finding{Reason: judge.NoWindow{Why: c.lost}}}
+			found[i] = outcome{Finding: judge.Finding{Reason: words.NoWindow{Why: c.lost}}}
 		}
 		return
 	}
@@ -151,12 +152,12 @@ func (r *run) byWhatIsLeft(found map[int]outcome) {
 	}
 	judgeBy(r.of(left), r.end.left, func(o outcome) outcome {
 		if o.Verdict != evidence.Inconclusive {
-			o.Reason = judge.Left{Elapsed: r.end.waited}
+			o.Reason = words.Left{Elapsed: r.end.waited}
 		}
 		return o
 	})
 	judgeBy(r.of(most), r.end.most, func(o outcome) outcome {
-		o.Reason = judge.AtOnce{Of: o.Reason}
+		o.Reason = words.AtOnce{Of: o.Reason}
 		return o
 	})
 	for _, i := range r.of(figure) {
@@ -179,9 +180,9 @@ func (r *run) ofGC(i int, o outcome) outcome {
 	case r.rules[i].Subject != "gc" || o.Verdict != evidence.Fail || cores >= gcLeast:
 		return o
 	case r.busy():
-		return o.undecided(noTime, judge.LittleCPU{Of: o.Reason, Cores: cores})
+		return o.undecided(noTime, words.LittleCPU{Of: o.Reason, Cores: cores})
 	}
-	return o.undecided(mistake, judge.LittleCPU{Of: o.Reason, Cores: cores})
+	return o.undecided(mistake, words.LittleCPU{Of: o.Reason, Cores: cores})
 }
 
 // An evidenceOf is a profile, and the facts about it.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -31,7 +31,7 @@ const (
 // A rest is how the process comes to rest after the last call.
 type rest struct {
 	used  usage               // until then
-	left  *judge.StillRunning // goroutines that do not come to rest, nil if there are none
+	left  *words.StillRunning // goroutines that do not come to rest, nil if there are none
 	cause cause
 }
 
@@ -78,7 +78,7 @@ func (r *run) unfinished(d time.Duration, cores float64, alone bool) (x rest) {
 
 // waiting returns the goroutines of work that wait, if so many have come with the calls that work
 // may leave them. It returns nil if not.
-func (r *run) waiting() *judge.StillRunning {
+func (r *run) waiting() *words.StillRunning {
 	left, calls := work.Goroutines(r.id), float64(r.worker.Calls.Load())
 	came := left.Count() - r.started
 	if float64(came) < max(fewWaiting, min(enough, calls/2), waitingShare*calls) {
@@ -89,8 +89,8 @@ func (r *run) waiting() *judge.StillRunning {
 	return found
 }
 
-func (r *run) stillRunning(roots map[string]int64, others bool) *judge.StillRunning {
-	found, most := judge.StillRunning{Calls: r.worker.Calls.Load(), Others: others}, int64(0)
+func (r *run) stillRunning(roots map[string]int64, others bool) *words.StillRunning {
+	found, most := words.StillRunning{Calls: r.worker.Calls.Load(), Others: others}, int64(0)
 	for root, n := range roots {
 		found.Number += n
 		if n > most || n == most && root < found.Root {
@@ -175,8 +175,8 @@ func (r *run) lookAfterwards() {
 
 // comeWithCalls returns goroutines without the label that have come with the calls, one for two calls or more: work may
 // have left them in a server that runs since before the check. It returns nil if there are none.
-func (r *run) comeWithCalls() *judge.MoreGoroutines {
-	found := judge.MoreGoroutines{Calls: r.worker.Calls.Load()}
+func (r *run) comeWithCalls() *words.MoreGoroutines {
+	found := words.MoreGoroutines{Calls: r.worker.Calls.Load()}
 	for root, n := range work.Unlabelled(r.id) {
 		if n -= r.strangers[root]; n > found.Come || n == found.Come && root < found.Root {
 			found.Come, found.Root = n, root

@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -57,7 +58,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 			_, failed := f.Reason.(judge.Failed)
 			measured := !failed && f.Cut == 0 && rule.When.UnmetBy(facts.Figures) == nil && units[cmp.Or(rule.Per, work.Call)] > 0
 			if sure && measured && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
-				f.Verdict, f.Reason, f.Notes = evidence.Pass, judge.NoEvents{}, judge.Notes{}
+				f.Verdict, f.Reason, f.Notes = evidence.Pass, words.NoEvents{}, judge.Notes{}
 			}
 			k.found[open[n]] = outcome{Finding: f, kind: kind}
 		}

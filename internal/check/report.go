@@ -165,8 +165,8 @@ const (
 	conclusions
 )
 
-// words are those of the first line.
-var words = [conclusions]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
+// conclusionWords are those of the first line.
+var conclusionWords = [conclusions]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
 
 func (rep *report) conclusion(o reported) conclusion {
 	switch {
@@ -200,7 +200,7 @@ func (rep *report) count() (n [conclusions]int) {
 func (rep *report) String() string {
 	var b strings.Builder
 	n, title, failed := rep.count(), []string(nil), rep.anyFailed()
-	for s, word := range words {
+	for s, word := range conclusionWords {
 		ended := conclusion(s) == undecided && failed // by what has failed
 		if ended {
 			word = "not decided by then"

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -66,11 +67,11 @@ type facts struct {
 	// Goroutines:
 	started   int64                 // by work in the first call
 	strangers map[string]int64      // without the label after the first call, by their roots
-	come      *judge.MoreGoroutines // of these, as the most that have come with the calls
+	come      *words.MoreGoroutines // of these, as the most that have come with the calls
 	peak      *decode.Table         // those of work at the time when there were most
-	tooMany   *judge.StillRunning   // the repetition has ended because of them
+	tooMany   *words.StillRunning   // the repetition has ended because of them
 	rest      rest                  // after the last call
-	waits     *judge.StillRunning   // that wait then, and have come with the calls
+	waits     *words.StillRunning   // that wait then, and have come with the calls
 }
 
 // hasFailed reports whether a budget has failed by what was seen so far, beside CPU samples. The check ends early then,

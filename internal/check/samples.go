@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -95,8 +96,8 @@ func (c *cpuPhase) busiest() []string {
 }
 
 // without are the samples without the label.
-func (c *cpuPhase) without() judge.Others {
-	others := judge.Others{Roots: c.busiest()}
+func (c *cpuPhase) without() words.Others {
+	others := words.Others{Roots: c.busiest()}
 	for _, root := range others.Roots {
 		others.Samples += c.roots[root]
 	}
@@ -128,7 +129,7 @@ func mayExceed(r judge.Rule, f judge.Finding) bool {
 // check or belong to a test that runs in parallel. A failure stays, and says what they change.
 func (c *cpuPhase) beside(o outcome, with judge.Finding) outcome {
 	without := o.Finding
-	reason := judge.WithOthers{Others: c.without(), With: &with, Without: &without}
+	reason := words.WithOthers{Others: c.without(), With: &with, Without: &without}
 	switch {
 	case o.Verdict == evidence.Fail:
 		o.Reason = reason
@@ -141,6 +142,6 @@ func (c *cpuPhase) beside(o outcome, with judge.Finding) outcome {
 	return o.undecided(unknown, reason)
 }
 
-func (c *cpuPhase) lostLabel() judge.LostLabel {
-	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: c.lostRoot}
+func (c *cpuPhase) lostLabel() words.LostLabel {
+	return words.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: c.lostRoot}
 }

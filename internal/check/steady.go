@@ -7,6 +7,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -67,7 +68,7 @@ func (r *run) levelsOf(i int) judge.Finding {
 	xs, calls := r.levels[i].series, r.levels[i].calls
 	n := len(xs)
 	if n < leastLevels {
-		return judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastLevels}}
+		return judge.Finding{Samples: int64(n), Reason: words.Levels{Calls: calls, Needed: leastLevels}}
 	}
 	// The least growth from level to level that counts. Less than a goroutine in two levels,
 	// or less than two spans of small objects, comes from other code.
@@ -78,7 +79,7 @@ func (r *run) levelsOf(i int) judge.Finding {
 	rise, rises := evidence.Trend(xs, least)
 	f := judge.Finding{
 		Verdict: evidence.Pass, Value: xs[n-1], Low: xs[n-1], High: xs[n-1], Samples: int64(n),
-		Reason: judge.Levels{First: xs[0], Rise: rise, Calls: calls},
+		Reason: words.Levels{First: xs[0], Rise: rise, Calls: calls},
 	}
 	if rises {
 		f.Verdict = evidence.Fail

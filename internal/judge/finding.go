@@ -108,14 +108,7 @@ func (f *Finding) HasValue() bool {
 	return f.Verdict != evidence.Inconclusive || f.High != 0 || f.Value != 0
 }
 
-// Others are samples of goroutines without the label of the check, and the functions that
-// these goroutines began with.
-type Others struct {
-	Samples int64
-	Roots   []string
-}
-
-// A Reason says why a finding has its verdict: one of the types below. Package words has the words.
+// A Reason says why a finding has its verdict: one of the types below, or of those of a check in package words, which has the words of all.
 type Reason any
 
 // First reports whether that is no fault: there is no other build yet.
@@ -205,75 +198,4 @@ type (
 		Err  error
 	}
 	Together struct{} // the windows until now prove it together, and this one alone does not
-)
-
-// Reasons of the check of a test.
-type (
-	NoTime       struct{}                        // the check ended before
-	NoWindow     struct{ Why string }            // no window of the profiler could be used, the last because of this
-	NoEvents     struct{}                        // all events are recorded, and there was none
-	AtOnce       struct{ Of Reason }             // the goroutines of work, when they were most
-	Left         struct{ Elapsed time.Duration } // Hits goroutines of work, so long after it has ended
-	FewBatches   struct{}                        // Samples batches of calls came in time, and two are needed
-	Unsteady     struct{ Of Reason }             // batches of calls differ too much
-	BesideOthers struct{ Of Reason }             // other code of the process does not rest while work pauses
-	NoUnit       struct{ Calls int64 }           // none of the unit of work was done in so many calls; 0 is unknown
-	OutOfReach   struct{ Of Reason }             // nothing was judged by the second call, so more time is of no use
-	LittleCPU    struct {
-		Of    Reason
-		Cores float64
-	} // a figure of a process that uses so little CPU that the check has a part in it
-	SmallWork struct {
-		Loop, Samples int64
-		Call          time.Duration
-	} // of so many samples the loop around work has Loop, as a call is so short
-	// Unsampled: fewer samples came than so much CPU should have, on a machine that may be busy.
-	Unsampled struct {
-		Samples int64
-		Due     float64
-		CPU     time.Duration
-		Busy    bool
-	}
-	// Asleep: work hardly uses CPU by itself. Others are goroutines that may work for it.
-	Asleep struct {
-		Samples int64
-		Elapsed time.Duration
-		Calls   int64
-		Others  Others
-	}
-	// WithOthers: the verdict was Without, and would be With if the samples of other
-	// goroutines counted. A failure stays one.
-	WithOthers struct {
-		Others        Others
-		With, Without *Finding
-	}
-	// LostLabel: work has replaced the check's label, so that so many samples of Function, its
-	// own, do not have it, and so many (Kept) do.
-	LostLabel struct {
-		Samples, Kept int64
-		Function      string
-	}
-	// StillRunning: so many goroutines, most of which began with Root, have not ended after the
-	// last of the calls. What they do later was not measured. Others says that they have no
-	// label, so that it is not known whether they work for the check.
-	StillRunning struct {
-		Number, Calls int64
-		Root          string
-		Others        bool
-	}
-	// MoreGoroutines: so many goroutines without the check's label, which began with Root, have
-	// come with the calls. They may be left by work.
-	MoreGoroutines struct {
-		Of          Reason
-		Come, Calls int64
-		Root        string
-	}
-	// Levels: a figure between calls, measured Samples times, each after so many Calls. It was
-	// First, and rises by Rise each time, 0 if that may be chance. Needed is the number of
-	// measurements that are needed where there are fewer.
-	Levels struct {
-		First, Rise float64
-		Calls       int64
-		Needed      int
-	}
 )

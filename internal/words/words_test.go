@@ -16,6 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/words"
 )
 
 // share is a finding on a share, with a reason.
@@ -41,7 +42,7 @@ func phrases() []phrase {
 		"portlist absent", "goroutines below 5000", "process below 2ms per request"
 	why := func(r judge.Reason) judge.Finding { return judge.Finding{Reason: r} }
 	without, with := share(pass, judge.Measured{}), share(fail, judge.Measured{})
-	others := judge.Others{Samples: 40, Roots: []string{"net/http.(*conn).serve"}}
+	others := words.Others{Samples: 40, Roots: []string{"net/http.(*conn).serve"}}
 	builds := &release.Comparison{Per: "request", Before: release.Summary{Build: release.Build{Version: "v1.2.0"}}, Now: release.Summary{Build: release.Build{Version: "v1.3.0"}}}
 	return []phrase{
 		{each, why(judge.Failed{Err: errors.New("no window was valid")})},
@@ -86,25 +87,25 @@ func phrases() []phrase {
 		{count, figure(fail, judge.MadeOf{Of: judge.Counted{}, Kind: "goroutine", Err: errors.New("there are too many")})},
 		{each, share(fail, judge.Together{})},
 
-		{each, why(judge.NoTime{})},
-		{each, why(judge.NoWindow{Why: "the profiler is in use"})},
-		{"no function above 0.1 cores of mutex", why(judge.NoEvents{})},
-		{count, figure(fail, judge.AtOnce{Of: judge.Counted{}})},
-		{"no goroutine leaked", figure(fail, judge.Left{Elapsed: 2 * time.Second})},
-		{work, figure(open, judge.FewBatches{})},
-		{work, share(open, judge.Unsteady{Of: judge.Measured{}})},
-		{work, share(open, judge.BesideOthers{Of: judge.Measured{}})},
-		{work, why(judge.NoUnit{Calls: 100})},
-		{named, why(judge.OutOfReach{Of: judge.OutOfScope{}})},
-		{"process below 0.01 cores", share(open, judge.LittleCPU{Of: judge.Measured{}, Cores: 0.02})},
-		{each, why(judge.SmallWork{Loop: 30, Samples: 100, Call: 90 * time.Nanosecond})},
-		{each, why(judge.Unsampled{Samples: 3, Due: 100, CPU: time.Second})},
-		{each, why(judge.Asleep{Samples: 3, Elapsed: time.Second, Calls: 9, Others: others})},
-		{each, share(open, judge.WithOthers{Others: others, With: &with, Without: &without})},
-		{each, why(judge.LostLabel{Samples: 90, Kept: 10, Function: "main.handle"})},
-		{work, why(judge.StillRunning{Number: 2, Calls: 9, Root: "main.handle"})},
-		{count, figure(pass, judge.MoreGoroutines{Of: judge.Counted{}, Come: 9, Calls: 9, Root: "net/http.(*conn).serve"})},
-		{"heap steady", share(fail, judge.Levels{First: 1 << 20, Rise: 4096, Calls: 100})},
+		{each, why(words.NoTime{})},
+		{each, why(words.NoWindow{Why: "the profiler is in use"})},
+		{"no function above 0.1 cores of mutex", why(words.NoEvents{})},
+		{count, figure(fail, words.AtOnce{Of: judge.Counted{}})},
+		{"no goroutine leaked", figure(fail, words.Left{Elapsed: 2 * time.Second})},
+		{work, figure(open, words.FewBatches{})},
+		{work, share(open, words.Unsteady{Of: judge.Measured{}})},
+		{work, share(open, words.BesideOthers{Of: judge.Measured{}})},
+		{work, why(words.NoUnit{Calls: 100})},
+		{named, why(words.OutOfReach{Of: judge.OutOfScope{}})},
+		{"process below 0.01 cores", share(open, words.LittleCPU{Of: judge.Measured{}, Cores: 0.02})},
+		{each, why(words.SmallWork{Loop: 30, Samples: 100, Call: 90 * time.Nanosecond})},
+		{each, why(words.Unsampled{Samples: 3, Due: 100, CPU: time.Second})},
+		{each, why(words.Asleep{Samples: 3, Elapsed: time.Second, Calls: 9, Others: others})},
+		{each, share(open, words.WithOthers{Others: others, With: &with, Without: &without})},
+		{each, why(words.LostLabel{Samples: 90, Kept: 10, Function: "main.handle"})},
+		{work, why(words.StillRunning{Number: 2, Calls: 9, Root: "main.handle"})},
+		{count, figure(pass, words.MoreGoroutines{Of: judge.Counted{}, Come: 9, Calls: 9, Root: "net/http.(*conn).serve"})},
+		{"heap steady", share(fail, words.Levels{First: 1 << 20, Rise: 4096, Calls: 100})},
 	}
 }
 
@@ -114,7 +115,7 @@ func TestWords(t *testing.T) {
 	var got strings.Builder
 	shown := map[string]bool{}
 	for _, tt := range phrases() {
-		name := strings.TrimPrefix(fmt.Sprintf("%T", tt.finding.Reason), "judge.")
+		_, name, _ := strings.Cut(fmt.Sprintf("%T", tt.finding.Reason), ".")
 		if shown[name] {
 			t.Errorf("%s is there twice", name)
 		}
@@ -147,15 +148,19 @@ func TestWords(t *testing.T) {
 	fmt.Fprintf(&got, "%s\n%s\n", result, result.Offenders[0])
 	golden.Compare(t, "words.txt", got.String())
 
-	defined, err := os.ReadFile("../judge/finding.go")
-	if err != nil {
-		t.Fatal(err)
+	reasons := ""
+	for file, from := range map[string]string{"../judge/finding.go": "\ntype Reason any\n", "check.go": "\n// Reasons of the check of a test.\n"} {
+		defined, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(defined), from)
+		reasons += after
 	}
-	_, reasons, _ := strings.Cut(string(defined), "\ntype Reason any\n")
 	types := regexp.MustCompile(`(?m)^(?:\t|type )([A-Z]\w*) +struct\b`).FindAllStringSubmatch(reasons, -1)
 	for _, m := range types {
 		if !shown[m[1]] {
-			t.Errorf("the words of judge.%s are not shown", m[1])
+			t.Errorf("the words of %s are not shown", m[1])
 		}
 	}
 	if len(types) != len(shown) {
