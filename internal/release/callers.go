@@ -110,7 +110,7 @@ func (c *comparing) leave(f *Function, lost float64, ways map[string]*way) {
 	for _, w := range ways {
 		least := Growth{High: math.Inf(1)}
 		for _, at := range w.callers {
-			grew := Growth{c.scale.Value - 1, c.scale.Low - 1, c.scale.High - 1}
+			grew := c.grown()
 			if at != process {
 				grew.Value = c.points(c.all[at])
 				grew.Low, grew.High = c.boundsWithCut(at, c.all[at])

@@ -56,8 +56,17 @@ const (
 type comparing struct {
 	*merged
 	Options
-	sides  [2]*Side
-	scale  Growth  // what everything costs now, in parts of before
+	measured
+	sides [2]*Side
+	tests float64 // see evidence.Tests
+	// renamed are functions that are gone, and are another one now: see withoutCallers.
+	renamed map[id]bool
+	result  *Comparison
+}
+
+// measured is what everything costs now, which all functions are compared by.
+type measured struct {
+	scale  Growth  // what everything costs now, in parts of before; zero if nothing can be compared
 	likely float64 // a lower bound of it that errs with highAlpha
 	// process is one for what has no caller. Where the side before is of one piece, as in a test, whose functions mostly
 	// have none, it errs with doubtAlpha as that of a caller does, and is what most functions have not in common.
@@ -66,10 +75,11 @@ type comparing struct {
 	common  float64 // what most functions cost a unit now, in parts of before, as on a slower machine; 1 if it is less or not known
 	alone   bool    // without a unit of work, it is not known what the functions have in common
 	load    float64 // the work in a second now, in parts of before; 1 if that is not known
-	tests   float64 // see evidence.Tests
-	// renamed are functions that are gone, and are another one now: see withoutCallers.
-	renamed map[id]bool
-	result  *Comparison
+}
+
+// grown is the growth of everything.
+func (m *measured) grown() Growth {
+	return Growth{m.scale.Value - 1, m.scale.Low - 1, m.scale.High - 1}
 }
 
 // Compare compares two sides.
@@ -87,7 +97,7 @@ func Compare(ctx context.Context, was, is *Side, o Options) (*Comparison, error)
 		}
 	}
 	c := &comparing{
-		merged: merge(trees, true), Options: o, sides: [2]*Side{was, is}, load: 1, common: 1,
+		merged: merge(trees, true), Options: o, sides: [2]*Side{was, is},
 		result: &Comparison{Per: o.Per, Limit: o.Limit},
 	}
 	if c.tests = evidence.Tests(perSample, o.Limit); o.Per != "" { // there may be fewer functions
@@ -96,7 +106,7 @@ func Compare(ctx context.Context, was, is *Side, o Options) (*Comparison, error)
 	r := c.result
 	r.Before, r.Now = was.summary(o.Per, c.n[before], c.cut[before]), is.summary(o.Per, c.n[now], c.cut[now])
 	r.Notes = c.notes()
-	if r.Why = c.measure(); !(c.scale.High > 0) {
+	if c.measured, r.Why = c.measure(); !(c.scale.High > 0) {
 		return r, nil
 	}
 	r.Scale = c.scale

@@ -9,35 +9,36 @@ import (
 )
 
 // measure finds the scale, and says why nothing is judged by it. It is zero if nothing can be compared.
-func (c *comparing) measure() (why string) {
+func (c *comparing) measure() (m measured, why string) {
 	r := c.result
+	m.common, m.load = 1, 1
 	if c.n[before] < 1 || c.n[now] < 1 {
-		return "there are no samples yet"
+		return m, "there are no samples yet"
 	}
 	if c.Per == "" {
-		return c.measureShares()
+		return c.measureShares(m)
 	}
 	if c.inTurns() {
-		c.scale, c.likely, c.process = c.Scale, c.Scale.Low, c.Scale.Low
-		r.Process, r.Known = Growth{c.scale.Value - 1, c.scale.Low - 1, c.scale.High - 1}, true
-		return ""
+		m.scale, m.likely, m.process = c.Scale, c.Scale.Low, c.Scale.Low
+		r.Process, r.Known = m.grown(), true
+		return m, ""
 	}
 	is, was := c.sides[now].Pieces.costOf(c.Per), c.sides[before].Pieces.costOf(c.Per)
 	switch {
 	case r.Before.Work > 0 && !(r.Before.CPU > 0):
-		return "the CPU time used before is unknown: the profile does not say how much each sample stands for"
+		return m, "the CPU time used before is unknown: the profile does not say how much each sample stands for"
 	case r.Now.Work > 0 && !(r.Now.CPU > 0):
-		return "the CPU time used now is unknown: the profile does not say how much each sample stands for"
+		return m, "the CPU time used now is unknown: the profile does not say how much each sample stands for"
 	case !(was.Value > 0):
-		return fmt.Sprintf("the number of units of %q before is unknown", c.Per)
+		return m, fmt.Sprintf("the number of units of %q before is unknown", c.Per)
 	case !(is.Value > 0):
-		return fmt.Sprintf("the number of units of %q now is unknown", c.Per)
+		return m, fmt.Sprintf("the number of units of %q now is unknown", c.Per)
 	}
 	if c.Fleet {
 		was, is = c.fleetCosts()
 	} else {
-		c.counts = sampled(&was, c.n[before])
-		if sampled(&is, c.n[now]); c.counts {
+		m.counts = sampled(&was, c.n[before])
+		if sampled(&is, c.n[now]); m.counts {
 			was.Variance = overdispersed(is, c.n[now]) / max(c.n[before], 1)
 		}
 	}
@@ -45,18 +46,18 @@ func (c *comparing) measure() (why string) {
 	value, likely, most := is.Against(was, highAlpha)
 	busier, wasBusier, said := c.machine()
 	r.Machine = said
-	c.scale, c.likely, c.process = Growth{value, least / busier, most * wasBusier}, likely, likely
+	m.scale, m.likely, m.process = Growth{value, least / busier, most * wasBusier}, likely, likely
 	if x, y := r.Before.Load, r.Now.Load; x > 0 && y > 0 {
-		c.load = y / x
+		m.load = y / x
 	}
 	if common, _, _, known := c.inCommon(); known {
-		if c.common = max(1, value*common); c.counts {
-			_, c.process, _ = is.Against(was, doubtAlpha)
-			c.process /= c.common
+		if m.common = max(1, value*common); m.counts {
+			_, m.process, _ = is.Against(was, doubtAlpha)
+			m.process /= m.common
 		}
 	}
-	r.Process, r.Known = Growth{value - 1, c.scale.Low - 1, c.scale.High - 1}, true
-	return ""
+	r.Process, r.Known = m.grown(), true
+	return m, ""
 }
 
 // inTurns reports whether both builds ran in turns: see [Options.Scale].
@@ -64,23 +65,23 @@ func (c *comparing) inTurns() bool { return c.Scale.Value > 0 }
 
 // measureShares finds the scale where no unit of work is known: what most functions have in common, whose shares
 // all grow where another one costs less.
-func (c *comparing) measureShares() (why string) {
+func (c *comparing) measureShares(m measured) (_ measured, why string) {
 	common, low, high, known := c.inCommon()
-	if c.alone = !known; c.alone {
+	if m.alone = !known; m.alone {
 		common, low, high = 1, 1, 1
 	}
-	c.scale, c.likely, c.process = Growth{1 / common, 1 / high, 1 / low}, 1/high, 1/high
+	m.scale, m.likely, m.process = Growth{1 / common, 1 / high, 1 / low}, 1/high, 1/high
 	switch perSecond := c.sides[now].Pieces.costOf(seconds).Value > 0 && c.sides[before].Pieces.costOf(seconds).Value > 0; {
 	case c.n[before] < LeastShares || c.n[now] < LeastShares:
 		why = fmt.Sprintf("without a unit of work, growth takes %d samples on both sides: there are %.0f, and %.0f before", LeastShares, c.n[now], c.n[before])
 	case !known && !perSecond:
 		why = "too few functions have samples in both builds, and the measured time is unknown: budgets per unit of work can tell"
 	default:
-		return ""
+		return m, ""
 	}
-	c.scale, c.likely, c.process = Growth{1, 1, 1}, 1, 1
+	m.scale, m.likely, m.process = Growth{1, 1, 1}, 1, 1
 	c.result.Notes = append(c.result.Notes, "points are of plain shares: when one function costs less, the shares of all others grow")
-	return why
+	return m, why
 }
 
 // inCommon is the factor by which the shares of most functions have changed: see [evidence.Common].
