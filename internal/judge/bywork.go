@@ -113,9 +113,6 @@ func (b byWork) follow(r *record, m *measurement, f Finding) Finding {
 	if why != nil || f.lacksNames() {
 		return r.with(f)
 	}
-	was := r.Proven
-	if r.add(&c.charges, 0, evidence.Limit{Most: b.Limit, Rates: true}); r.Proven == evidence.Inconclusive && was == evidence.Pass && r.Evidence < leastStrength {
-		r.Proven = was // as long as nothing speaks against it
-	}
+	r.add(&c.charges, 0, evidence.Limit{Most: b.Limit, Rates: true})
 	return r.with(f)
 }

@@ -200,6 +200,27 @@ func TestEachByWorkRare(t *testing.T) {
 	}
 }
 
+// TestEachByWorkLate: one with a request in every second window that comes after an hour in which the others have passed
+// does not have their pass while it is undecided itself; its cheap twin passes.
+func TestEachByWorkLate(t *testing.T) {
+	for cost, most := range map[float64]int{1: 400, 7: 40, 20: 40} {
+		rng, next, passed := rand.New(rand.NewPCG(11, 12)), watcher(t, "no endpoint above 5ms per http_requests_total"), 0
+		all := map[string]endpoint{"a": {1000, 1}}
+		for i := range 460 {
+			if i >= 60 {
+				all["late"] = endpoint{float64(poisson(rng, 0.5)), cost}
+			}
+			p, facts := served(rng, all)
+			if r := next(p, facts); i >= 60 && r.Proven == budget.Pass {
+				passed++
+			}
+		}
+		if passed > most || cost == 1 && passed < 200 {
+			t.Errorf("at %v ms, %d of 400 windows are proven to be kept", cost, passed)
+		}
+	}
+}
+
 // TestEachByWorkLong: reports that last as long as a window begin in one and are counted in another. Of 8 s each, a window
 // with one at its end has 5 s on average, and the rest is in windows without any: that is no pass.
 func TestEachByWorkLong(t *testing.T) {
