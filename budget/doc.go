@@ -233,7 +233,7 @@
 // result is inconclusive, and how many samples would be enough.
 //
 // A stack in a CPU profile has 64 frames, in others 128. Deeper ones lack their callers,
-// which makes budgets on callers less certain. Profiles of Go up to 1.22 are not supported.
+// which makes budgets on callers less certain. Go up to 1.22 keeps only 32 in others.
 //
 // # Grammar
 //

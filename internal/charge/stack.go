@@ -60,10 +60,11 @@ type stacks struct {
 type root struct{ handed, all int64 }
 
 // The most frames of a stack that the runtime keeps, with inlined ones: in CPU profiles, and in
-// others. A stack as deep as that may have been cut off.
+// others, of which Go up to 1.22 keeps less. A stack as deep as that may have been cut off.
 const (
 	CPUDepth   = 64
 	otherDepth = 128
+	oldDepth   = 32
 )
 
 // hidden is how many frames a stack of another kind may have lost at the leaf: profiles of memory
@@ -71,12 +72,42 @@ const (
 const hidden = 16
 
 // cutFrom is the number of frames from which a stack of a profile may have been cut off.
-func cutFrom(t *decode.Table) int {
+func (k *stacks) cutFrom(t *decode.Table) int {
 	isCPU := func(v decode.ValueType) bool { return v.Type == kinds.Of(kinds.CPU).Amount }
-	if slices.ContainsFunc(t.Types, isCPU) { // whatever the period is: other tools write another one
+	switch {
+	case slices.ContainsFunc(t.Types, isCPU): // whatever the period is: other tools write another one
 		return CPUDepth
+	case k.areOld(t):
+		return oldDepth - hidden
 	}
 	return otherDepth - hidden
+}
+
+// areOld reports whether the runtime kept oldDepth frames of the stacks. A profile does not say so: then no stack is
+// deeper, but for the callers that its last frame was inlined into, and one that is as deep ends in a function that
+// others call, as a goroutine's first function hardly ever is.
+func (k *stacks) areOld(t *decode.Table) bool {
+	ends := map[decode.ID]bool{}
+	for i, s := range t.Samples {
+		frames := k.of(i)
+		if len(frames) < oldDepth {
+			continue
+		}
+		last := t.Locations[t.Stacks[s.StackHi-1]]
+		if len(frames)-int(last.LineHi-last.LineLo) >= oldDepth {
+			return false
+		}
+		ends[frames[len(frames)-1]] = true
+	}
+	if len(ends) == 0 {
+		return false
+	}
+	for i := range t.Samples {
+		if frames := k.of(i); len(frames) > 0 && slices.ContainsFunc(frames[:len(frames)-1], func(f decode.ID) bool { return ends[f] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // of is the stack of a sample, leaf first.
@@ -87,7 +118,7 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.flatten(t, names.parts)
 	k.order.read(t, names, k.frames)
-	cutFrom := cutFrom(t)
+	cutFrom := k.cutFrom(t)
 	for i := range k.shapes {
 		sh, frames := &k.shapes[i], k.of(i)
 		sh.measure(frames, names.parts)

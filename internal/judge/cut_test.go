@@ -67,6 +67,40 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// Go up to 1.22 keeps 32 frames of the stacks of other kinds, and profiles do not say so. Nothing is cut off where a
+// stack is deeper, or ends in what nothing calls, as the first function of a goroutine.
+func TestCutOffOld(t *testing.T) {
+	const head = "heap\nruntime.main;main.main;main.rest 500 262144000\n"
+	under := func(root string, frames int) string {
+		return fmt.Sprintf("%s;%s;main.leaf 500 262144000\n", root, strings.TrimSuffix(strings.Repeat("main.step;", frames-2), ";"))
+	}
+	for name, x := range map[string]struct {
+		text    string
+		verdict budget.Verdict
+	}{
+		"old":                     {head + under("main.step", 32), budget.Inconclusive},
+		"old, without its leaves": {head + under("main.step", 32) + under("main.step", 28), budget.Inconclusive},
+		"old, another one calls":  {head + under("main.begin", 32) + "runtime.main;main.main;main.begin;main.leaf 1 1024\n", budget.Inconclusive},
+		"a deeper one":            {head + under("main.step", 32) + under("main.step", 33), budget.Pass},
+		"none as deep":            {head + under("main.step", 31), budget.Pass},
+		"nothing calls it":        {head + under("main.begin", 32), budget.Pass},
+		"the runtime calls it":    {head + under("runtime.main", 32), budget.Pass},
+		"CPU":                     {"cpu 10s\nruntime.main;main.main;main.rest 500\n" + strings.TrimSuffix(under("main.step", 32), " 262144000\n"), budget.Pass},
+	} {
+		sentence := "main.worker below 5% of heap"
+		if name == "CPU" {
+			sentence = "main.worker below 5% cumulative"
+		}
+		findings, err := judgeOf(t, []string{sentence}).Table(t.Context(), tableOf(t, folded.Must(x.text)), judge.Facts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := budget.Verdict(findings[0].Verdict); got != x.verdict {
+			t.Errorf("%s: expected %v, found %v: %+v", name, x.verdict, got, findings[0])
+		}
+	}
+}
+
 // The bounds of an offender are its own. What was cut off may belong to a pattern, but not what
 // others have; for "no function" it belongs to the way in.
 func TestCutOffOffender(t *testing.T) {
