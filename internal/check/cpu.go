@@ -200,7 +200,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastTime && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, words.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without()}
+		return mistake, words.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without(false)}
 	}
 	return noTime, nil
 }

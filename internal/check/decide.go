@@ -104,12 +104,13 @@ func (r *run) bySamples(found map[int]outcome) {
 	}
 	r.judged[kinds.CPU] = c.own
 	var with []judge.Finding
-	if len(c.busiest()) > 0 && !r.Update { // nobody compares with what is being written
+	if c.both != nil && !r.Update { // nobody compares with what is being written
 		with = judged(part(r.rules, c.of), c.both, c.facts)
 	}
+	few := len(c.busiest(enough)) == 0
 	for n, i := range c.of {
 		o := c.outcome(r, n)
-		if with != nil && differs(r.rules[i], o.Finding, with[n]) {
+		if with != nil && differs(r.rules[i], o.Finding, with[n], few) {
 			o = c.beside(o, with[n])
 		}
 		found[i] = o

@@ -71,7 +71,7 @@ func (c *cpuPhase) tooSmall() bool {
 }
 
 const (
-	// enough is how many samples of a root are worth a look, and how many of its goroutines must
+	// enough is how many samples of a root are worth a look where none fails a budget, and how many of its goroutines must
 	// have come with the calls to be taken for ones that work may leave: a server makes some for
 	// all calls.
 	enough = 10
@@ -87,17 +87,20 @@ func (c *cpuPhase) hasLostLabel() bool {
 	return c.relabelled >= lostLeast && c.relabelled > c.blocks.Samples()
 }
 
-// busiest lists the roots with enough samples to be looked at.
-func (c *cpuPhase) busiest() []string {
+// busiest lists the roots with at least so many samples.
+func (c *cpuPhase) busiest(least int64) []string {
 	roots := slices.SortedFunc(maps.Keys(c.roots), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.roots[b], c.roots[a]), cmp.Compare(a, b))
 	})
-	return slices.DeleteFunc(roots, func(root string) bool { return c.roots[root] < enough })
+	return slices.DeleteFunc(roots, func(root string) bool { return c.roots[root] < least })
 }
 
-// without are the samples without the label.
-func (c *cpuPhase) without() words.Others {
-	others := words.Others{Roots: c.busiest()}
+// without are the samples without the label, of roots with enough of them. Where a few make a budget fail (one is proof
+// that a function is not absent), they are those of all roots.
+func (c *cpuPhase) without(fails bool) (others words.Others) {
+	if others.Roots = c.busiest(enough); len(others.Roots) == 0 && fails {
+		others.Roots = c.busiest(1)
+	}
 	for _, root := range others.Roots {
 		others.Samples += c.roots[root]
 	}
@@ -105,12 +108,12 @@ func (c *cpuPhase) without() words.Others {
 }
 
 // differs reports whether a finding matters that is on the samples of work together with those without the label: a budget
-// fails only with them, or passes only without them because they raise its share, or is kept only with them, because work
-// itself does a small part.
-func differs(rule judge.Rule, own, with judge.Finding) bool {
+// fails only with them, or, unless they are few, passes only without them because they raise its share, or is kept only with
+// them, because work itself does a small part.
+func differs(rule judge.Rule, own, with judge.Finding, few bool) bool {
 	raised := with.Verdict != evidence.Pass && with.Value > own.Value && mayExceed(rule, with)
 	lowered := with.Verdict == evidence.Pass && with.Value <= rule.Limit && !rule.Needs().Baseline // baselines have work alone
-	return with.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail
+	return with.Verdict == evidence.Fail && own.Verdict != evidence.Fail || !few && (raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail)
 }
 
 // mayExceed reports whether a finding may be one of a value above 1.5 times the limit, which a check
@@ -129,7 +132,7 @@ func mayExceed(r judge.Rule, f judge.Finding) bool {
 // check or belong to a test that runs in parallel. A failure stays, and says what they change.
 func (c *cpuPhase) beside(o outcome, with judge.Finding) outcome {
 	without := o.Finding
-	reason := words.WithOthers{Others: c.without(), With: &with, Without: &without}
+	reason := words.WithOthers{Others: c.without(with.Verdict == evidence.Fail), With: &with, Without: &without}
 	switch {
 	case o.Verdict == evidence.Fail:
 		o.Reason = reason

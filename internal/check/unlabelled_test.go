@@ -187,6 +187,18 @@ func TestFewUnlabelled(t *testing.T) {
 	}
 }
 
+// A few samples without the label are proof that a function is not absent. A few of something else are none.
+func TestFewUnlabelledAbsent(t *testing.T) {
+	on(t, idle)
+	for others, want := range map[string]budget.Verdict{"burnGuilty": budget.Inconclusive, "burnInnocent": budget.Pass} {
+		p := merged(labelledProfile("ours", 100, ownStack("burnInnocent")), labelledProfile("", 1, []string{checkPackage + "." + others, checkPackage + ".serve"}))
+		r, _ := judgedWindows(t, "check.burnGuilty absent", 4, p)
+		if o := r.reported(0); o.Verdict != want || want == budget.Inconclusive && !strings.Contains(o.Reason, "4 samples of goroutines without this check's label that began with "+checkPackage+".serve") {
+			t.Errorf("four samples of %s: expected %v, found %s", others, want, o.Result)
+		}
+	}
+}
+
 // While a baseline is being written, samples without the label take nothing back.
 func TestUpdateBesideUnlabelled(t *testing.T) {
 	p := merged(labelledProfile("ours", 10, ownStack("burnInnocent")), labelledProfile("", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
@@ -212,8 +224,8 @@ func TestHarmlessUnlabelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, c := judgedWindows(t, "check.burnGuilty absent", 20, both)
-	if len(c.busiest()) != 1 {
-		t.Fatalf("roots %v, want one", c.busiest())
+	if len(c.busiest(enough)) != 1 {
+		t.Fatalf("roots %v, want one", c.busiest(enough))
 	}
 	if o := r.reported(0); o.Verdict != budget.Pass {
 		t.Errorf("with what has no label: %s", o.Result)
