@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -46,6 +47,20 @@ func LayoutOf(t *decode.Table, asked string) *Layout {
 	}
 	return l
 }
+
+// NoDifference returns an error if one CPU profile was subtracted from another. Its sums are of neither: what both have is
+// missing from all shares and amounts. Cumulative profiles are subtracted to get those of a time.
+func NoDifference(t *decode.Table) error {
+	cpu := slices.IndexFunc(t.Types, isCPU)
+	for i := cpu; cpu >= 0 && i < len(t.Values); i += len(t.Types) {
+		if t.Values[i] < 0 {
+			return errors.New("it has negative CPU time, as the difference of two profiles has: give each profile as it was taken")
+		}
+	}
+	return nil
+}
+
+func isCPU(v decode.ValueType) bool { return v.Type == kinds.Of(kinds.CPU).Amount }
 
 // The most that is shown of a kind that is not known: so many types, and of each name so much.
 const typesShown, nameShown = 8, 80

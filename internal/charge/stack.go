@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A Stack is one sample's stack.
@@ -73,7 +72,6 @@ const hidden = 16
 
 // cutFrom is the number of frames from which a stack of a profile may have been cut off.
 func (k *stacks) cutFrom(t *decode.Table) int {
-	isCPU := func(v decode.ValueType) bool { return v.Type == kinds.Of(kinds.CPU).Amount }
 	switch {
 	case slices.ContainsFunc(t.Types, isCPU): // whatever the period is: other tools write another one
 		return CPUDepth

@@ -215,6 +215,9 @@ func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 	if visits*parts > maxVisits {
 		return fmt.Errorf("%s times %d queries and patterns of the budgets are more than the limit of %d: "+remedy, what, parts, maxVisits)
 	}
+	if err := charge.NoDifference(t); err != nil {
+		return err
+	}
 	c.Open(t)
 	for i := range rules {
 		if rules[i].query >= 0 {

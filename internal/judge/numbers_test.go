@@ -72,6 +72,21 @@ func TestHitsOfSamples(t *testing.T) {
 	}
 }
 
+// A CPU profile that was subtracted from another is not judged: it lacks what both have. Of the memory that is in use
+// some may have been freed since.
+func TestDifference(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"cpu 10s\nmain.main;main.x 100\nmain.main;main.y -400\n":         true,
+		"cpu 10s\nmain.main;main.x 100\nmain.main;main.y 400\n":          false,
+		"heap\nmain.main;main.x 9 900000\nmain.main;main.y -9 -900000\n": false,
+	} {
+		_, err := judgeOf(t, []string{"process below 1 core"}).Table(t.Context(), tableOf(t, folded.Must(text)), judge.Facts{})
+		if is := err != nil && strings.Contains(err.Error(), "as the difference of two profiles has: give each profile as it was taken"); is != refused {
+			t.Errorf("%s: expected it to be refused: %t, found %v", text, refused, err)
+		}
+	}
+}
+
 // The first line and the first offender show the same bounds, also where stacks were cut off.
 func TestBoundsAgree(t *testing.T) {
 	findings, err := judgeOf(t, []string{"no function above 20% in main.main"}).Table(t.Context(),

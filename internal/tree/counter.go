@@ -32,6 +32,9 @@ func (c *Counter) Tree(ctx context.Context, t *decode.Table) (*Tree, error) {
 	if !ok {
 		return nil, fmt.Errorf("expected a profile of CPU, with its samples, found one of %s", layout.Kind)
 	}
+	if err := charge.NoDifference(t); err != nil {
+		return nil, err
+	}
 	if c.charge.Names == nil {
 		c.charge = charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil))}
 		for _, label := range c.Labels {
