@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -110,7 +109,7 @@ func apart(before, after Answers) map[string]map[string]float64 {
 		}
 		by := map[string]float64{}
 		for value, n := range b.By {
-			if was, known := before[text].By[value]; known && n >= was && n-was <= math.MaxFloat64 {
+			if was, known := before[text].By[value]; known && isWork(n-was) {
 				by[value] = n - was
 			}
 		}
@@ -118,6 +117,13 @@ func apart(before, after Answers) map[string]map[string]float64 {
 	}
 	return done
 }
+
+// mostWork is more than anybody counts between two readings: the nanoseconds of a thousand cores are 1e13. The sum of its
+// squares in a reference is finite, as is what is divided by the least.
+const mostWork = 1e24
+
+// isWork reports whether a counter can have grown by so much. That is false without a number.
+func isWork(grown float64) bool { return grown == 0 || grown >= 1/mostWork && grown <= mostWork }
 
 // between is the work from one reading to the next, and the reasons why it is not known for
 // some units: if a counter has decreased, for example.
@@ -128,7 +134,7 @@ func between(before, after Answers) (done map[string]float64, why map[string]str
 		switch grown := b.N - a.N; {
 		case b.Why != "" || a.Why != "":
 			why[name] = cmp.Or(b.Why, a.Why)
-		case known && !(grown >= 0 && grown <= math.MaxFloat64): // also without numbers
+		case known && !isWork(grown):
 			why[name] = fmt.Sprintf("the counter of %s went from %.15g to %.15g, which cannot be counted as growth", name, a.N, b.N)
 		case b.By != nil: // see apart
 		case known:

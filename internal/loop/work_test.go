@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,4 +43,18 @@ func TestCountersHang(t *testing.T) {
 		}
 		close(let)
 	})
+}
+
+// What nobody can have counted is no work, of a unit and of each value of a label: sums of its squares would be infinite.
+func TestImpossibleWork(t *testing.T) {
+	for grown, counts := range map[float64]bool{0: true, 0.25: true, 1e13: true, 1e200: false, 1e-310: false, -1: false, math.NaN(): false, math.Inf(1): false} {
+		before := Readings{"row": {}, "row by kind": {By: map[string]float64{"a": 0}}}
+		after := Readings{"row": {N: grown}, "row by kind": {By: map[string]float64{"a": grown}}}
+		done, why := between(before, after)
+		by := apart(before, after)["row by kind"]
+		_, counted := done["row"]
+		if _, also := by["a"]; counted != counts || also != counts || (why["row"] == "") != counts {
+			t.Errorf("growth by %v: expected it to be counted: %t, found %v, %v, %v", grown, counts, done, why, by)
+		}
+	}
 }

@@ -213,15 +213,19 @@ func (f *fields) text() (v string) {
 func (f *fields) number() float64 {
 	word, rest, _ := strings.Cut(f.rest, " ")
 	v, err := strconv.ParseFloat(word, 64)
-	if err == nil && !(v >= 0 && v <= most) {
+	switch {
+	case err == nil && !(v >= 0 && v <= most):
 		v, err = 0, errors.New("expected numbers from 0 on")
+	case v < 1/most: // nothing; quotients of it would become infinite
+		v = 0
 	}
 	f.rest, f.err = rest, cmp.Or(f.err, err)
 	return v
 }
 
-// most is the largest number in facts, as the square of a year of samples.
-const most = 1e24
+// most is the largest number in facts: a sum of squares of work that a counter may have counted in a window, see package
+// loop. Quotients and products of some such numbers are finite.
+const most = 1e60
 
 // errOrder is of a line that stands before the one that it is about.
 var errOrder = errors.New("expected it behind the line of pieces")

@@ -86,6 +86,32 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestTinyNumbers: what is too little to be measured is nothing. Quotients of it would be infinite, and bounds no numbers.
+func TestTinyNumbers(t *testing.T) {
+	side := &release.Side{}
+	for range 30 {
+		add(t, side, table(t, small), window(0.4, 100))
+	}
+	comment := FactsOf(side, time.Now())
+	for cpu, known := range map[string]bool{"5e-324": false, "0": false, "12": true} {
+		was, _, err := Facts([]string{strings.Replace(comment, fmt.Sprintf("pieces 30 1200 %v ", side.Pieces.CPU), "pieces 30 1200 "+cpu+" ", 1)})
+		if err != nil || was.Pieces.CPU > 0 != known {
+			t.Errorf("%s seconds of CPU: %v, %v", cpu, was, err)
+		}
+	}
+}
+
+// TestLargeWork: a service that counts its work in bytes or nanoseconds has large squares.
+func TestLargeWork(t *testing.T) {
+	side := &release.Side{}
+	for range 30 {
+		add(t, side, table(t, small), window(0.4, 1e13))
+	}
+	if got := decoded(t, Encode(side, time.Now())); got.Pieces.Costs["request"].WW < 1e27 {
+		t.Errorf("expected 30 windows of 1e13, found %+v", got.Pieces.Costs["request"])
+	}
+}
+
 // TestOf: a reference that is a tree, one that is a whole profile, and a profile without facts are sides.
 func TestOf(t *testing.T) {
 	side := &release.Side{Build: release.Build{Version: "v1"}}
