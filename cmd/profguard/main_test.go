@@ -306,6 +306,8 @@ var commands = []string{
 	"check -budget|encodng/json absent|shop.pprof",
 	`check -budget|"encodng/json" absent|shop.pprof`,
 	"check -budget|encodng/json below 5% in main.srve|few.pprof",
+	"check -budget|encoding/json below 5% in main.srve|shop.pprof",
+	"check -budget|encoding/json below 5% in main.serve|shop.pprof",
 	"check -budget|no function above 20% except encodng/json|planted.pprof",
 	"check -budget|encoding/xml absent|-budget|portlist below 5%|shop.pprof",
 	"check -b budgets.txt none.pprof",
@@ -471,7 +473,7 @@ func TestMisspelt(t *testing.T) {
 		want int
 		said string
 	}{
-		{[]string{"-budget", "encodng/json below 5%"}, exitUndecided, `did you mean encoding/json? If encodng/json is right, write it in double quotes: "encodng/json" below 5% cumulative`},
+		{[]string{"-budget", "encodng/json below 5%"}, exitUndecided, `did you mean encoding/json? If encodng/json is right, write it in double quotes: "encodng/json"`},
 		{[]string{"-budget", "encodng/json absent"}, exitUndecided, "did you mean encoding/json?"},
 		{[]string{"-budget", "json.Unmarshall below 90%"}, exitUndecided, "did you mean encoding/json.Unmarshal?"},
 		{[]string{"-budget", `"encodng/json" below 5%`}, exitKept, "no function of this profile matches"},
@@ -479,9 +481,9 @@ func TestMisspelt(t *testing.T) {
 		{[]string{"-budget", "os.ReedFile absent"}, exitKept, "below 0.56%\n\n"},
 		{[]string{"-budget", `"os.ReedFile" absent`}, exitKept, "below 0.56%\n\n"},
 		{[]string{"-budget", "portlist below 5%"}, exitKept, "no function of this profile matches portlist"},
-		{[]string{"-budget", "encoding/json below 50% in main.srve"}, exitUndecided, "no sample within main.srve"},
+		{[]string{"-budget", "encoding/json below 50% in main.srve"}, exitUndecided, "did you mean main.serve?"},
 		{[]string{"-budget", "encodng/json grows below 5 points", "-base", "shop.pprof"}, exitUndecided, "did you mean encoding/json?"},
-		{[]string{"-budget", "portlist absent in main.srve"}, exitUndecided, "no sample within main.srve"},
+		{[]string{"-budget", "portlist absent in main.srve"}, exitUndecided, "did you mean main.serve?"},
 		{[]string{"-b", "many.txt"}, exitUndecided, "40 kept, 0 broken, 40 undecided"},
 		{[]string{"-b", "ends.txt"}, exitUndecided, "40 kept, 0 broken, 1 undecided"},
 	} {

@@ -63,7 +63,7 @@ func near(texts []string, program string, functions func(func(name string) bool)
 		if pkg == "" {
 			return true
 		}
-		name, _, _ = strings.Cut(name, "[")
+		name = names.Fold(name) // the holder of a literal may have no sample of its own
 		unversioned := pkg
 		if i := strings.LastIndex(pkg, "/v"); i > 0 && strings.Trim(pkg[i+2:], "0123456789") == "" {
 			unversioned = pkg[:i] // people leave the major version out

@@ -10,7 +10,7 @@ import (
 func TestNear(t *testing.T) {
 	functions := []string{
 		"regexp.compile", "regexp.Compile", "regexp.(*Regexp).MatchString", "encoding/json.Unmarshal", "encoding/json.(*decodeState).object",
-		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.Map[go.shape.int]",
+		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.audit.func2", "example.com/orders/chk.Map[go.shape.int]",
 		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "crypto/sha1.block", "main.main", "main.init.0", "github.com/labstack/echo/v4.New", "type:.eq.main.T", "go",
 	}
 	for text, want := range map[string]string{
@@ -24,6 +24,8 @@ func TestNear(t *testing.T) {
 		"encoding/jsn":                "encoding/json",
 		"chk.checkuot":                "example.com/orders/chk.checkout",
 		"chk.map":                     "",
+		"chk.audti":                   "example.com/orders/chk.audit", // which has literals only
+		"chk.audited":                 "",
 		"(*Regexp).MatchStrng":        "regexp.(*Regexp).MatchString",
 		"regexp.Regexp.MatchStrng":    "regexp.(*Regexp).MatchString",
 		"portlst":                     "tailscale.com/portlist",
