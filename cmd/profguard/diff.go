@@ -119,7 +119,7 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 		side.AsOne(in.table, work)
 	}
 	if side.Build == (release.Build{}) {
-		side.Build.Version = filepath.Base(in.from)
+		side.Build.Version = in.from
 	}
 	return side, in.describe(), in.table, nil
 }

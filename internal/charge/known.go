@@ -101,6 +101,17 @@ var generatedFiles = []string{
 	"_ffjson.go", "_string.go", "_enumer.go", "_templ.go", "_vtproto.go", ".sql.go", "_mock.go", "wire_gen.go",
 }
 
+// Serves reports whether a function is of generated code, or a method by which a type serves the standard library, which
+// has called it. The line that a user can change is further up.
+func Serves(name, file, caller string) bool {
+	return isGenerated(file) || isServing(name, names.PackageOf(name)) && IsStandard(caller)
+}
+
+func isServing(name, pkg string) bool {
+	at := strings.LastIndexByte(name, '.')
+	return at > len(pkg) && slices.Contains(servingMethods, name[at+1:])
+}
+
 func isGenerated(file string) bool {
 	return strings.Contains(file, "zz_generated") || slices.ContainsFunc(generatedFiles, func(end string) bool { return strings.HasSuffix(file, end) })
 }
@@ -171,7 +182,7 @@ func partsOf(name, pkg string, isStandard bool) part {
 	if IsOurs(name) {
 		p |= ours
 	}
-	if at := strings.LastIndexByte(name, '.'); p&standard == 0 && at > len(pkg) && slices.Contains(servingMethods, name[at+1:]) {
+	if p&standard == 0 && isServing(name, pkg) {
 		p |= serving
 	}
 	if strings.HasPrefix(name, "net.(*netFD).") {

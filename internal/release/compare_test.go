@@ -145,6 +145,26 @@ func TestLineIsFound(t *testing.T) {
 	}
 }
 
+// TestServingLine: a method that a library calls, and generated code, are no lines to change. Other methods are, and
+// these where they are all that is known.
+func TestServingLine(t *testing.T) {
+	for by, want := range map[string]string{
+		"main.list@shop/list.go:20;fmt.Sprintf@fmt/print.go:239;shop.Order.String@shop/order.go:9":                 "main.list at shop/list.go:20",
+		"main.list@shop/list.go:20;shop.(*Order).Marshal@shop/order.pb.go:9":                                       "main.list at shop/list.go:20",
+		"main.list@shop/list.go:20;shop.Order.String@shop/order.go:9":                                              "shop.Order.String at shop/order.go:9",
+		"main.list@shop/list.go:20;shop.Order.Text@shop/order.go:9":                                                "shop.Order.Text at shop/order.go:9",
+		"net/http.(*Server).Serve@http/server.go:1;fmt.Sprintf@fmt/print.go:239;shop.Order.String@shop/order.go:9": "shop.Order.String at shop/order.go:9",
+	} {
+		side := func(hits float64) *Side {
+			return profiled(t, map[string]float64{"main.page": 20000, by + ";encoding/json.Marshal@json/encode.go:1": hits})
+		}
+		f := find(t, compare(t, side(500), side(20000), "request"), "encoding/json.Marshal")
+		if at := f.At(); at != ", called from "+want {
+			t.Errorf("%s: %q, want %q", by, at, want)
+		}
+	}
+}
+
 // TestExcept: what is accepted is charged neither to its function nor to what calls it.
 func TestExcept(t *testing.T) {
 	side := func(audit float64) *Side {

@@ -76,6 +76,9 @@ func (c *comparing) measureShares(m measured) (_ measured, why string) {
 		why = fmt.Sprintf("without a unit of work, growth takes %d samples on both sides: there are %.0f, and %.0f before", LeastShares, c.n[now], c.n[before])
 	case !known && !perSecond:
 		why = "too few functions have samples in both builds, and the measured time is unknown: budgets per unit of work can tell"
+	case known:
+		c.result.Notes = append(c.result.Notes, fmt.Sprintf("points are of what everything cost before, if most functions cost the same, whose shares are %.2g of what they were", common))
+		return ""
 	default:
 		return m, ""
 	}

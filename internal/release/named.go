@@ -3,6 +3,7 @@ package release
 import (
 	"math"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/tree"
 )
 
@@ -109,7 +110,7 @@ func (c *comparing) take(at id, left [][2]float64) {
 }
 
 // locate finds the lines of a function: its own, and the nearest one of the program's own module on the way to it,
-// where it has grown the most.
+// where it has grown the most. It is one that serves its caller, as String of a message, only if there is no other.
 func (c *comparing) locate(f *Function) {
 	best, most, side := int32(-1), math.Inf(-1), now
 	for i := range c.nodes {
@@ -132,9 +133,15 @@ func (c *comparing) locate(f *Function) {
 			break
 		}
 		if x.Mine {
-			f.Blame = c.frame(at, side)
-			f.Blame.Line = line
-			break
+			above := c.nodes[c.nodes[at].parent].sides[side]
+			serves := above != nil && charge.Serves(x.Name, x.File, above.Name)
+			if f.Blame.Function == "" || !serves {
+				f.Blame = c.frame(at, side)
+				f.Blame.Line = line
+			}
+			if !serves {
+				break
+			}
 		}
 		line = x.Call
 	}
