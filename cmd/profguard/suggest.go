@@ -284,7 +284,7 @@ func (w *writer) functions() {
 	best := w.best(limits, suffix)
 	fmt.Fprintln(&w.out)
 	if len(best.accepted) > 0 {
-		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted by \"except\". Take out those that are not the\n# program's purpose, or write \"until\" and a day after them:\n")
+		fmt.Fprint(&w.out, "# LOOK: these are the largest, each without those above it, and accepted by \"except\". Take out\n# those that are not the program's purpose, or write \"until\" and a day after them:\n")
 		for _, text := range best.accepted {
 			fmt.Fprintf(&w.out, "#   %s\n", text)
 		}
@@ -380,7 +380,7 @@ func has(o budget.Offender, fault string) bool {
 
 // where is an offender with its share, and the line in the own module that calls it.
 func where(o *budget.Offender, of string) string {
-	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, of))
+	text := fmt.Sprintf("%s with %s", pattern.Quote(o.Function), measured(o.Share, of)) // as in "except", without hashes of type arguments
 	at := judge.Frame(o.Frame)
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
 		text += ", called from " + o.Blame.Function

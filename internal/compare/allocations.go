@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -52,16 +53,24 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled, escaped func(file
 	})
 	why := &report.Why{}
 	for _, c := range list[:min(len(list), mostRows)] {
-		file := m.inRepository(c.file)
-		if why.File == "" && m.isOurs(c.file) && (c.bytes > 0 || c.count > 0) {
-			why.File, why.Line = file, c.line
-		}
+		file, grows, said := m.inRepository(c.file), c.bytes > 0 || c.count > 0, ""
 		text := fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d", c.count, sign(c.bytes), unit.Format(math.Round(math.Abs(c.bytes)), unit.Bytes), c.function, file, c.line)
-		if c.same && c.before < leastAllocs && c.count >= leastAllocs {
+		unchanged := c.same && c.before < leastAllocs && c.count >= leastAllocs
+		if unchanged {
+			said = escaped(file, c.line)
+		}
+		at := place{file: file, line: c.line} // to look at
+		switch caller := m.changedCaller(sides[head], c); {
+		case said != "":
+			text += ", a line that did not change: now the compiler says " + said
+		case grows && caller.line > 0:
+			at = caller
+			text += fmt.Sprintf(", called from %s, %s:%d, which is changed", at.function, at.file, at.line)
+		case unchanged:
 			text += ", a line that did not change"
-			if said := escaped(file, c.line); said != "" {
-				text += ": now the compiler says " + said
-			}
+		}
+		if why.File == "" && m.isOurs(c.file) && grows {
+			why.File, why.Line = at.file, at.line
 		}
 		why.Rows = append(why.Rows, report.Row{Function: c.function, Text: text})
 	}
@@ -120,6 +129,40 @@ func (m *comparison) changes(t *trial, sides [2]*profiled) (list []*change) {
 	return list
 }
 
+// changedCaller is the nearest line on the way to one that did not change which the change touches, if most of what
+// the line allocates more comes by it: a helper is called more often.
+func (m *comparison) changedCaller(s *profiled, c *change) (caller place) {
+	if !c.same {
+		return caller
+	}
+	by := map[place]float64{} // bytes, or allocations if there are no more bytes
+	value, grown := 1, c.bytes
+	if !(grown > 0) {
+		value, grown = 0, c.count
+	}
+	for sample := range s.table.Each() {
+		found := false
+		for p := range places(s.table, sample) {
+			if !found && m.isOurs(p.file) {
+				if found = p.file == c.file && p.line == c.line; !found {
+					break
+				}
+			}
+			if p.file = m.inRepository(p.file); found && !strings.HasSuffix(p.file, "_test.go") && m.edits.touched(p.file, p.line).Line {
+				by[p] += float64(sample.Values[value])
+				break
+			}
+		}
+	}
+	most := grown * float64(s.calls) / 2
+	for p, v := range by {
+		if v > most || v == most && caller.line > 0 && cmp.Or(cmp.Compare(p.file, caller.file), cmp.Compare(p.line, caller.line)) < 0 {
+			caller, most = p, v
+		}
+	}
+	return caller
+}
+
 func sign(v float64) string {
 	if v < 0 {
 		return "-"
@@ -132,12 +175,9 @@ func (m *comparison) allocated(t *decode.Table) map[place][2]float64 {
 	sums := map[place][2]float64{}
 	for s := range t.Each() {
 		var at place
-		for _, l := range s.Locations {
-			for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
-				p := place{t.Symbols.Name(line.Name), t.Symbols.Name(t.Funcs[line.Func].File), int(line.Line)}
-				if at.function == "" || !m.isOurs(at.file) && m.isOurs(p.file) {
-					at = p
-				}
+		for p := range places(t, s) {
+			if at.function == "" || !m.isOurs(at.file) && m.isOurs(p.file) {
+				at = p
 			}
 		}
 		if len(s.Values) >= 2 && at.function != "" {
@@ -146,6 +186,19 @@ func (m *comparison) allocated(t *decode.Table) map[place][2]float64 {
 		}
 	}
 	return sums
+}
+
+// places are the lines of a sample, the innermost first.
+func places(t *decode.Table, s decode.Stack) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for _, l := range s.Locations {
+			for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
+				if !yield(place{t.Symbols.Name(line.Name), t.Symbols.Name(t.Funcs[line.Func].File), int(line.Line)}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isOurs reports whether a file is one of the module's. Paths are trimmed to begin with the path of

@@ -68,3 +68,33 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%s:%d, %s", why.File, why.Line, diff)
 	}
 }
+
+// A line that did not change allocates more because a changed line calls it more often: that one is named. Most of the
+// growth has to come by it, and lines of tests are none.
+func TestChangedCaller(t *testing.T) {
+	table := func(text string) *decode.Table {
+		p, err := new(decode.Decoder).Profile(folded.Must("allocs rate=1\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	e := edited(t)
+	e.files["x_test.go"] = []repo.Edit{{At: 1, N: 100}}
+	m := &comparison{roots: []root{{"m/", ""}}, edits: e}
+	const before = "m.Bench@m/x_test.go:9;m.b@m/x.go:7;strings.Map@map.go:3;m.a@m/x.go:3 10 80\n"
+	for text, want := range map[string]string{
+		"m.Bench@m/x_test.go:9;m.b@m/x.go:7;strings.Map@map.go:3;m.a@m/x.go:3;runtime.mallocgc@malloc.go:1 30 240\n":     ", called from m.b, x.go:7, which is changed",
+		"m.Bench@m/x_test.go:9;m.b@m/x.go:8;strings.Map@map.go:3;m.a@m/x.go:3 30 240\n":                                  "",
+		"m.Bench@m/x_test.go:9;m.b@m/x.go:7;m.a@m/x.go:3 5 40\nm.Bench@m/x_test.go:9;m.b@m/x.go:8;m.a@m/x.go:3 25 200\n": "",
+	} {
+		sides := [2]*profiled{{calls: 10, table: table(before)}, {calls: 10, table: table(text)}}
+		why := m.allocations(&trial{pkg: &pkg{}}, sides, func(string, int) string { return "" })
+		if len(why.Rows) != 1 || why.Rows[0].Text != "+2 allocations, +16B a call: m.a, x.go:3"+want {
+			t.Errorf("%s: found %v, want it to end with %q", text, why.Rows, want)
+		}
+		if wantLine := map[bool]int{true: 7, false: 3}[want != ""]; why.Line != wantLine {
+			t.Errorf("%s: annotated is line %d, want %d", text, why.Line, wantLine)
+		}
+	}
+}
