@@ -27,7 +27,7 @@ func TestCheckVerdicts(t *testing.T) {
 		{"guilty", []string{"no function above 10% cumulative except burnInnocent"}, 1, "fail",
 			[]string{"check.burnGuilty at ", "spin_test.go:", "surely above", "go tool pprof -http=: ", "what to do:", "except burnInnocent, "}},
 		{"absent", []string{"check.burnGuilty absent"}, 0.5, "fail", []string{"shows in", "spin_test.go:"}},
-		{"misspelt", []string{"check.burnGulty absent"}, 0.5, "pass", []string{"not linked", "Did you mean github.com/profguard/profguard/internal/check.burnGuilty, which is linked?"}},
+		{"in double quotes", []string{`"check.burnGulty" absent`}, 0.5, "pass", []string{"not linked"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,6 +61,7 @@ func TestCheckNotIneffective(t *testing.T) {
 		{name: "invalid", budgets: budget.Set{{Subject: "process"}}, want: "budget"},
 		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
 		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty?"},
+		{name: "misspelt absent", budgets: budget.Must("check.burnGulty absent"), want: `did you mean github.com/profguard/profguard/internal/check.burnGuilty? If check.burnGulty is right, write it in double quotes: "check.burnGulty"`},
 		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
 		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `write "per call", or set Checker.Work["request"]`},
 		{name: "work of each value", budgets: budget.Must("no endpoint above 5ms per http_requests_total"), want: `as in "process below 5ms per call where endpoint=..."`},

@@ -114,12 +114,15 @@ type budgets struct {
 func (b *budgets) ineffective() (wrong []string) {
 	for i, rule := range b.rules {
 		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !b.isUnlinked(text) })
-		if len(texts) == 0 || texts[0] == rule.Subject && rule.Test == judge.Absent { // the best possible pass
+		if len(texts) == 0 {
 			continue
 		}
-		advice := "check the spelling, make work call it, or drop the budget"
-		if near := b.unlinked[texts[0]]; near != "" {
-			advice = fmt.Sprintf("did you mean %s?", near)
+		advice, near := "check the spelling, make work call it, or drop the budget", b.unlinked[texts[0]]
+		switch {
+		case near != "":
+			advice = fmt.Sprintf("did you mean %s? If %s is right, write it in double quotes: %q", near, texts[0], texts[0])
+		case texts[0] == rule.Subject && rule.Test == judge.Absent: // the best possible pass
+			continue
 		}
 		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", b.set[i], texts[0], advice))
 	}

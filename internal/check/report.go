@@ -79,9 +79,6 @@ func (r *run) report() (problem string) {
 		if lost := r.outcomes[i].Cut > 0 && !o.rule.Class.IsEach(); o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
 			o.Reason += moreTime
 		}
-		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.Test == judge.Absent {
-			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
-		}
 		rep.results = append(rep.results, o)
 	}
 	n := rep.count()

@@ -78,7 +78,7 @@ func (c *comparing) measureShares(m measured) (_ measured, why string) {
 		why = "too few functions have samples in both builds, and the measured time is unknown: budgets per unit of work can tell"
 	case known:
 		c.result.Notes = append(c.result.Notes, fmt.Sprintf("points are of what everything cost before, if most functions cost the same, whose shares are %.2g of what they were", common))
-		return ""
+		return m, ""
 	default:
 		return m, ""
 	}
