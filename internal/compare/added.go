@@ -83,6 +83,6 @@ func (m *comparison) noteNew(list []*trial) {
 		}
 	}
 	if n > 0 {
-		m.note("%d of the benchmarks are new: for these the base's code was compiled with the head's test files", n)
+		m.note("new benchmarks: %d, for which the base's code was compiled with the head's test files", n)
 	}
 }

@@ -222,12 +222,24 @@ func (m *comparison) match(p *pkg, sides [2][]found) (list []*trial, added []fou
 			switch {
 			case was.State == slice.Failed:
 				leave(was, report.Unjudged, "fails at the base")
+			case failedAbove(sides[head], was.Name) != "":
+				leave(was, report.Unjudged, failedAbove(sides[head], was.Name)+" fails at the head")
 			default:
 				leave(was, report.Unjudged, "is gone: the head does not have it")
 			}
 		}
 	}
 	return list, added
+}
+
+// failedAbove is the failed benchmark that a sub-benchmark is of, and which may not have come to it; "" if there is none.
+func failedAbove(list []found, name string) string {
+	for _, f := range list {
+		if f.State == slice.Failed && strings.HasPrefix(name, f.Name+"/") {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // wholeOnly are the failures of the process itself, where there are any: each of its benchmarks fails with

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/compare/slice"
 )
@@ -266,5 +268,30 @@ func TestTrialFigures(t *testing.T) {
 		if b.Verdict != c.verdict || b.Reason != c.reason || b.CPU.Verdict != c.cpu || b.Allocs.Verdict != c.counted || b.Bytes.Verdict != report.Kept {
 			t.Errorf("%s: expected %s, %q, found %s, %q; CPU time %s, allocations %s, bytes %s", c.name, c.verdict, c.reason, b.Verdict, b.Reason, b.CPU.Verdict, b.Allocs.Verdict, b.Bytes.Verdict)
 		}
+	}
+}
+
+// TestMatchFailedParent: what a benchmark that fails has not come to is not gone. What is gone by itself is.
+func TestMatchFailedParent(t *testing.T) {
+	m := &comparison{report: &report.Report{}}
+	of := func(name string, state slice.State) found {
+		return found{Record: slice.Record{Name: name, State: state}}
+	}
+	failing := of("BenchmarkSum", slice.Failed)
+	failing.failure = &failure{side: head}
+	m.match(&pkg{path: "shop"}, [2][]found{
+		{of("BenchmarkSum/small", slice.Ran), of("BenchmarkSums/small", slice.Ran), of("BenchmarkGone", slice.Ran)},
+		{failing},
+	})
+	got := map[string]string{}
+	for _, b := range m.report.Benchmarks {
+		got[b.Name] = b.Reason
+	}
+	want := map[string]string{
+		"BenchmarkSum": failing.failure.Error(), "BenchmarkSum/small": "BenchmarkSum fails at the head",
+		"BenchmarkSums/small": "is gone: the head does not have it", "BenchmarkGone": "is gone: the head does not have it",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
