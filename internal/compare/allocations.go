@@ -28,6 +28,7 @@ type place struct {
 // A change is what a line allocates more a call.
 type change struct {
 	place                // of the head, or of the base if it is gone
+	gone         bool
 	count, bytes float64 // a call
 	largest      float64 // bytes of the line in place, if there are several
 	before       float64 // allocations a call at the base
@@ -68,6 +69,8 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled, escaped func(file
 			text += fmt.Sprintf(", called from %s, %s:%d, which is changed", at.function, at.file, at.line)
 		case unchanged:
 			text += ", a line that did not change"
+		case c.gone:
+			text += " of the base"
 		}
 		if why.File == "" && m.isOurs(c.file) && grows {
 			why.File, why.Line = at.file, at.line
@@ -111,7 +114,10 @@ func (m *comparison) changes(t *trial, sides [2]*profiled) (list []*change) {
 			}
 			c := by[k]
 			if c == nil {
-				c = &change{place: at, same: same && m.edits.files != nil}
+				c = &change{place: place{at.function, at.file, line}, gone: side == base && ours && !same, same: same && m.edits.files != nil}
+				if !same {
+					c.line = at.line
+				}
 				by[k] = c
 				list = append(list, c)
 			}
@@ -122,7 +128,7 @@ func (m *comparison) changes(t *trial, sides [2]*profiled) (list []*change) {
 			}
 			c.count, c.bytes = c.count+count, c.bytes+bytes
 			if bytes > c.largest || bytes == c.largest && at.line < c.line {
-				c.place, c.largest = at, bytes
+				c.place, c.gone, c.largest = at, false, bytes
 			}
 		}
 	}

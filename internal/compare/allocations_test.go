@@ -98,3 +98,33 @@ func TestChangedCaller(t *testing.T) {
 		}
 	}
 }
+
+// A line that allocates no more has its place at the head, or, if it is gone, says that it is one of the base.
+func TestLinesOfTheBase(t *testing.T) {
+	table := func(text string) *decode.Table {
+		p, err := new(decode.Decoder).Profile(folded.Must("allocs rate=1\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	e := edited(t)
+	e.files["z.go"] = []repo.Edit{{At0: 4, N0: 1, At: 3}}
+	m := &comparison{roots: []root{{"m/", ""}}, edits: e}
+	sides := [2]*profiled{
+		{calls: 10, table: table("m.d@m/z.go:4 10 480\nm.b@m/x.go:8 10 160\nruntime.gc@mgc.go:9 10 100\nm.e@m/z.go:9 10 80\n")},
+		{calls: 10, table: table("m.e@m/z.go:8 10 80\n")},
+	}
+	var got []string
+	for _, r := range m.allocations(&trial{pkg: &pkg{}}, sides, func(string, int) string { return "" }).Rows {
+		got = append(got, r.Text)
+	}
+	want := []string{
+		"-1 allocations, -16B a call: m.b, x.go:9",
+		"-1 allocations, -48B a call: m.d, z.go:4 of the base",
+		"-1 allocations, -10B a call: runtime.gc, mgc.go:9",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

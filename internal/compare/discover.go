@@ -150,7 +150,15 @@ func (m *comparison) runOnce(ctx context.Context, b slice.Binary, bench string) 
 		}
 		break
 	}
-	return list, nil
+	whole := slices.Clone(list)
+	return slices.DeleteFunc(list, func(f found) bool { return f.State == slice.Failed && failsBelow(whole, f.Name) }), nil
+}
+
+// failsBelow reports whether a sub-benchmark fails, and its parents with it. They are not counted once more.
+func failsBelow(list []found, name string) bool {
+	return slices.ContainsFunc(list, func(f found) bool {
+		return f.State == slice.Failed && name != "" && strings.HasPrefix(f.Name, name+"/")
+	})
 }
 
 // unfinished is the index of the benchmark that ended the process, or -1. Its parents did not end

@@ -341,7 +341,7 @@ func (t *trial) figures(b *report.Benchmark) {
 			if metrics[k].Verdict != report.Undecided || v == report.Broken {
 				metrics[k].Verdict = v
 			}
-			if reason != "" {
+			if reason != "" && !slices.Contains(reasons[v], reason) {
 				reasons[v] = append(reasons[v], reason)
 			}
 		}

@@ -295,3 +295,13 @@ func TestMatchFailedParent(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestFailsBelow: a sub-benchmark fails with its parents, which are counted once.
+func TestFailsBelow(t *testing.T) {
+	list := []found{{Record: slice.Record{Name: "BenchmarkSum/a/b", State: slice.Failed}}, {Record: slice.Record{Name: "BenchmarkSum/c", State: slice.Ran}}}
+	for name, want := range map[string]bool{"BenchmarkSum": true, "BenchmarkSum/a": true, "BenchmarkSum/a/b": false, "BenchmarkSum/c": false, "BenchmarkSu": false, "": false} {
+		if failsBelow(list, name) != want {
+			t.Errorf("%q: expected %v", name, want)
+		}
+	}
+}
