@@ -107,6 +107,9 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 	}
 	side, err := reference.Of(ctx, counter, in.table, in.table.Comments())
 	if err != nil {
+		if kindOf(in.table) != kinds.CPU {
+			err = fmt.Errorf("%w; to compare others, say profguard check -base OLD -budget SENTENCE NEW, with a sentence such as \"no function grows above 5 points of allocs\"", err)
+		}
 		return nil, described{}, nil, fmt.Errorf("%s: %w", in.from, err)
 	}
 	says := side.Pieces.Work

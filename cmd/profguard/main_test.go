@@ -277,6 +277,7 @@ var commands = []string{
 	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
 	"diff shop.pprof",
 	"diff shop.pprof none.pprof",
+	"diff shop.pprof allocs.pprof",
 	"diff -per row shop.pprof planted.pprof",
 	"diff -o yaml shop.pprof planted.pprof",
 	"diff -b budgets.txt shop.pprof planted.pprof",
