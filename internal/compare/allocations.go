@@ -27,7 +27,7 @@ type place struct {
 
 // A change is what a line allocates more a call.
 type change struct {
-	place                // of the head, or of the base if it is gone
+	place        // of the head, or of the base if it is gone
 	gone         bool
 	count, bytes float64 // a call
 	largest      float64 // bytes of the line in place, if there are several
