@@ -48,8 +48,8 @@ func TestCountersHang(t *testing.T) {
 // What nobody can have counted is no work, of a unit and of each value of a label: sums of its squares would be infinite.
 func TestImpossibleWork(t *testing.T) {
 	for grown, counts := range map[float64]bool{0: true, 0.25: true, 1e13: true, 1e200: false, 1e-310: false, -1: false, math.NaN(): false, math.Inf(1): false} {
-		before := Readings{"row": {}, "row by kind": {By: map[string]float64{"a": 0}}}
-		after := Readings{"row": {N: grown}, "row by kind": {By: map[string]float64{"a": grown}}}
+		before := Answers{"row": {}, "row by kind": {By: map[string]float64{"a": 0}}}
+		after := Answers{"row": {N: grown}, "row by kind": {By: map[string]float64{"a": grown}}}
 		done, why := between(before, after)
 		by := apart(before, after)["row by kind"]
 		_, counted := done["row"]
