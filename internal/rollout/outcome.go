@@ -130,7 +130,13 @@ func judge(ctx context.Context, was, is *gathered, o Options) (*Outcome, error) 
 	}
 	r.Notes = c.Notes
 	r.Process = &Change{c.Process.Value, c.Process.Low, c.Process.High}
-	r.State = stateOf(c.Process.Low > o.Process, c.Process.High < evidence.Edge(o.Process))
+	if len(o.Except) > 0 {
+		if r.Process, err = processWithout(ctx, was, is, o); err != nil {
+			return nil, err
+		}
+		r.Notes = append(r.Notes, "the process is compared without the functions that are accepted")
+	}
+	r.State = stateOf(r.Process.Low > o.Process, r.Process.High < evidence.Edge(o.Process))
 	for i := range c.Functions {
 		f := functionOf(&c.Functions[i], o.Limit, restOf(was.rest, c.Functions[i].Name), restOf(is.rest, c.Functions[i].Name)*c.Scale.Value)
 		r.Functions = append(r.Functions, f)
@@ -139,6 +145,23 @@ func judge(ctx context.Context, was, is *gathered, o Options) (*Outcome, error) 
 	slices.SortStableFunc(r.Functions, func(a, b Function) int { return rank(a.State) - rank(b.State) })
 	r.Text = r.sentence()
 	return r, nil
+}
+
+// processWithout compares the processes without the functions that are accepted.
+func processWithout(ctx context.Context, was, is *gathered, o Options) (*Change, error) {
+	before, missing, err := was.without(o)
+	if err != nil {
+		return nil, err
+	}
+	now, unseen, err := is.without(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := release.Compare(ctx, before, now, release.Options{Per: o.Per, Fleet: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Change{c.Process.Value, c.Process.Low - unseen, c.Process.High + missing}, nil
 }
 
 // restOf is the rest of a function.

@@ -36,3 +36,32 @@ func TestUnknownUnit(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestAccepted: what is accepted is no cost of the process either, and what costs more beside it still is.
+func TestAccepted(t *testing.T) {
+	const accepted, other = 10, 20
+	s := usual()
+	s.processes = 0.02
+	for _, tt := range []struct {
+		name   string
+		after  service
+		except []string
+		want   State
+	}{
+		{"nothing is accepted", s.dearer(accepted, 0.3), nil, Dearer},
+		{"the function is", s.dearer(accepted, 0.3), []string{functionNames[accepted]}, Equal},
+		{"the process costs more beside it", s.dearer(accepted, 0.3).dearer(other, 0.3), []string{functionNames[accepted]}, Dearer},
+		{"no such function", s.dearer(accepted, 0.3), []string{"main.other"}, Dearer},
+	} {
+		f := world{was: 50, is: 50, before: s, after: tt.after}.rollOut(1)
+		f.run(f.now, 1, 600, false)
+		r, err := Judge(t.Context(), release.Build{Version: "v1"}, release.Build{Version: "v2"}, f.processes(0), f.processes(1),
+			Options{Job: "shop", Per: request, Limit: 0.05, Process: 0.1, Except: tt.except})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.State != tt.want {
+			t.Errorf("%s: %s, want %s: %s", tt.name, r.State, tt.want, r.Text)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/tree"
 )
@@ -132,13 +133,14 @@ type gathered struct {
 	build Build
 	side  *release.Side
 	rest  map[string]float64 // see rest
+	list  []Process
 }
 
 // gather adds up the processes that have done work in a unit. Those of one name are one piece: they differ from the
 // others in the same way, so there is no more to learn of them about how processes differ.
 func gather(b release.Build, list []Process, unit string) *gathered {
 	list = slices.DeleteFunc(slices.Clone(list), func(p Process) bool { return !(p.Work[unit] > 0) || !(p.Samples > 0) })
-	g := &gathered{build: Build{Version: b.Version, Revision: b.Revision}, side: &release.Side{Build: b}, rest: rest(list)}
+	g := &gathered{build: Build{Version: b.Version, Revision: b.Revision}, side: &release.Side{Build: b}, rest: rest(list), list: list}
 	pieces, hits := map[string]*release.Piece{}, map[string]float64{}
 	for _, p := range list {
 		x := pieces[p.Name]
@@ -159,6 +161,31 @@ func gather(b release.Build, list []Process, unit string) *gathered {
 	}
 	g.side.Tree, g.build.Processes = *tree.Flat(g.build.Samples, hits), len(pieces)
 	return g
+}
+
+// without is the side as a whole without functions that are accepted: in each process without the one that costs most,
+// since others may be a part of it. unsure is the most that they can cost beyond that, as a share, where they have no series.
+func (g *gathered) without(o Options) (side *release.Side, unsure float64, err error) {
+	var accepted []*pattern.Pattern
+	for _, text := range o.Except {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			return nil, 0, err
+		}
+		accepted = append(accepted, p)
+	}
+	list := slices.Clone(g.list)
+	for i := range list {
+		p, most := &list[i], 0.0
+		for name, hits := range p.Hits {
+			if hits > most && slices.ContainsFunc(accepted, func(p *pattern.Pattern) bool { return p.Match(name) }) {
+				most = hits
+			}
+		}
+		unsure += max(0, p.Rest*p.Samples-most) / g.build.Samples
+		p.Samples, p.Hits = max(1, p.Samples-most), nil
+	}
+	return gather(release.Build{}, list, o.Per).side, unsure, nil
 }
 
 // rest is the most that each function can cost beyond its hits in processes that have no series of it, as a share of the
