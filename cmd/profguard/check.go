@@ -72,7 +72,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
-	format := formatFlag(f)
+	o := outputsFlag(f, std.out, outcomeFormats...)
 	f.Func("work", "the work done in the profile, as `name=count`, for budgets with \"per\"", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
@@ -129,7 +129,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err := doubtMisspelt(set, results, tables...); err != nil {
 		return exitMisuse, err
 	}
-	return r.write(std.out, *format)
+	return r.write(o)
 }
 
 // inputs are what the arguments name: all that the budgets need of a service, or one profile.

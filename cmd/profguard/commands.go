@@ -112,5 +112,5 @@ func allNames() string {
 	for _, c := range allCommands() {
 		list = append(list, c.name)
 	}
-	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
+	return either(list)
 }

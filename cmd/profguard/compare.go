@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +24,7 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	f.StringVar(&c.Bench, "bench", ".", "run the benchmarks that match the `expression`, as in go test")
 	f.Func("budget", "a `sentence` such as \"process grows below 3% per call\"; may be given several times (by default 5% of CPU time and of allocations)", appending(&sentences))
 	f.DurationVar(&c.Time, "time", 0, "measure and profile for at most this `duration` in all (default: two minutes for each benchmark, at most 30)")
-	outputs := outputsFlag(f)
+	o := outputsFlag(f, std.out, report.Formats()...)
 	f.BoolVar(&c.Same, "same", false, "also measure packages whose test binaries have equal code, to see how much equal code seems to differ")
 	f.StringVar(&c.Profiles, "profiles", "", "keep the profiles of benchmarks that fail in this `folder` (by default in the user's cache)")
 	patterns, err := parseFlags(f, args, std.out)
@@ -61,48 +57,10 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	if err != nil {
 		return exitMisuse, err
 	}
-	if len(*outputs) == 0 {
-		*outputs = []output{{format: "text"}}
-	}
-	for _, o := range *outputs {
-		if err := o.write(r, std.out); err != nil {
-			return exitMisuse, err
-		}
+	if err := o.write(r.Write); err != nil {
+		return exitMisuse, err
 	}
 	return [...]int{exitKept, exitBroken, exitUndecided}[r.Status()], nil
-}
-
-// An output is a form of a report, and the file for it, "" for standard output.
-type output struct{ format, file string }
-
-// outputsFlag is -o. A file is made at once, because a comparison takes long.
-func outputsFlag(f *flag.FlagSet) *[]output {
-	var list []output
-	names := strings.Join(report.Formats(), ", ")
-	f.Func("o", "write this `format`: "+names+" (default text), or format=FILE into a file; may be given several times", func(s string) error {
-		format, file, named := strings.Cut(s, "=")
-		if !slices.Contains(report.Formats(), format) {
-			return fmt.Errorf("expected one of %s, found %q", names, format)
-		}
-		list = append(list, output{format, file})
-		if named {
-			return os.WriteFile(file, nil, 0o666)
-		}
-		return nil
-	})
-	return &list
-}
-
-// write writes the report.
-func (o output) write(r *report.Report, out io.Writer) error {
-	if o.file == "" {
-		return r.Write(out, o.format)
-	}
-	var b bytes.Buffer
-	if err := r.Write(&b, o.format); err != nil {
-		return err
-	}
-	return os.WriteFile(o.file, b.Bytes(), 0o666)
 }
 
 // A progressLog writes what a comparison does: a line for each kind of work, and one each progressEach while it

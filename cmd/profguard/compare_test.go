@@ -59,7 +59,7 @@ func TestCompareMistakes(t *testing.T) {
 		want string
 	}{
 		{nil, "expected -base with the revision to compare with"},
-		{[]string{"-base", "HEAD", "-o", "yaml"}, "expected one of benchstat, github, json, junit, markdown, text, found \"yaml\""},
+		{[]string{"-base", "HEAD", "-o", "yaml"}, "expected benchstat, github, json, junit, markdown or text"},
 		{[]string{"-base", "HEAD", "-o", "markdown="}, "-o: open : no such file"},
 		{[]string{"-base", "HEAD", "-time", "-1s"}, "-time: expected a duration above zero, found -1s"},
 		{[]string{"-base", "HEAD", "-budget", "process below 2 cores"}, `expected a growth of the process per call, such as "process grows below 5% per call"`},

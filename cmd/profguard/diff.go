@@ -36,7 +36,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	f := newFlags("diff")
 	f.Func("b", "a `file` of budgets; those with \"grows\" are judged; may be given several times", appending(&files))
 	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points and, with a unit of work, process grows below 10%)", appending(&sentences))
-	format := formatFlag(f)
+	o := outputsFlag(f, std.out, outcomeFormats...)
 	per := f.String("per", "", "the `unit` of work to compare by (default: one that both sides know)")
 	f.Func("work", "the work done in NEW, as `name=count`", amounts(work))
 	f.Func("base-work", "the work done in OLD, as `name=count`", amounts(baseWork))
@@ -88,7 +88,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	was.Base = true
 	r.Profiles = []described{was, is}
-	return r.write(std.out, *format)
+	return r.write(o)
 }
 
 // side is one of the two, with the work that was done in it, and what its profile is.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The exit status.
@@ -49,6 +50,11 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
+}
+
+// either joins words with commas, and "or" before the last.
+func either(list []string) string {
+	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
 // appending reads a flag that may be given several times.

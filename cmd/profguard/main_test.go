@@ -656,9 +656,9 @@ func TestNamesAreVisible(t *testing.T) {
 	f := budget.Frame{Function: name, File: name}
 	r := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: name, Offenders: []budget.Offender{{Frame: f, Blame: f, Callers: []budget.Frame{f}, Callees: []budget.Frame{f}}}}
 	var b bytes.Buffer
-	for _, format := range formatNames {
+	for _, format := range outcomeFormats {
 		b.Reset()
-		if _, err := (&outcome{Profiles: []described{{Source: name}}, Results: []budget.Result{r}}).write(&b, format); err != nil {
+		if _, err := (&outcome{Profiles: []described{{Source: name}}, Results: []budget.Result{r}}).write(&outputs{&b, []output{{format: format}}}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

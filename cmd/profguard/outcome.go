@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -33,20 +32,8 @@ type outcome struct {
 	code    *worktree
 }
 
-// formatNames are the values of -o.
-var formatNames = []string{"text", "json", "markdown", "github", "junit"}
-
-// formatFlag is -o.
-func formatFlag(f *flag.FlagSet) *string {
-	format := formatNames[0]
-	f.Func("o", "write `text` (the default), json, markdown (for a pull request), github (annotations of its lines) or junit", func(s string) error {
-		if format = s; !slices.Contains(formatNames, s) {
-			return fmt.Errorf("expected text, json, markdown, github or junit")
-		}
-		return nil
-	})
-	return &format
-}
+// outcomeFormats are the values of -o.
+var outcomeFormats = []string{"text", "json", "markdown", "github", "junit"}
 
 // word is a verdict as reports have it, for one budget or all.
 func word(v budget.Verdict) string {
@@ -83,26 +70,30 @@ func (r *outcome) summary() string {
 	return fmt.Sprintf("%d kept, %d broken, %d undecided", r.count(budget.Pass), r.count(budget.Fail), r.count(budget.Inconclusive))
 }
 
-// write writes the outcome in a form, and returns the exit status.
-func (r *outcome) write(w io.Writer, format string) (status int, err error) {
+// write writes the outcome, and returns the exit status.
+func (r *outcome) write(o *outputs) (status int, err error) {
 	v := r.overall()
 	r.Version, r.Overall = outcomeForm, word(v)
 	r.code = worktreeAt(".")
 	r.locate()
-	switch format {
-	case "json":
-		err = forms.JSON(w, r)
-	case "junit":
-		err = r.junit().Write(w)
-	default:
-		var b strings.Builder
-		map[string]func(*strings.Builder){"text": r.text, "markdown": r.markdown, "github": r.github}[format](&b)
-		_, err = io.WriteString(w, b.String())
-	}
-	if err != nil {
+	if err := o.write(r.as); err != nil {
 		return exitMisuse, err
 	}
 	return map[budget.Verdict]int{budget.Pass: exitKept, budget.Fail: exitBroken, budget.Inconclusive: exitUndecided}[v], nil
+}
+
+// as writes the outcome in a format.
+func (r *outcome) as(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return forms.JSON(w, r)
+	case "junit":
+		return r.junit().Write(w)
+	}
+	var b strings.Builder
+	map[string]func(*strings.Builder){"text": r.text, "markdown": r.markdown, "github": r.github}[format](&b)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // locate gives files their paths in the repository, where they are in it.

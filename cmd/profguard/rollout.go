@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -25,7 +24,6 @@ type roller struct {
 	client  rollout.Client
 	options rollout.Options
 	wait    time.Duration
-	form    string
 }
 
 // rollOut compares two builds.
@@ -43,12 +41,12 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 	f.StringVar(&o.Per, "per", "", "the `unit` of work (default: the unit with the most work in the build before)")
 	limit := f.Float64("limit", 5, "how many `points` more a function may cost in an equal build; growth that is certain is reported from a tenth of a point on")
 	process := f.Float64("process", 10, "how many `percent` more a unit of work may cost in all")
-	f.Func("except", "a `pattern` of functions whose growth is accepted; it still counts for -process; may be given several times", appending(&o.Except))
+	f.Func("except", "a `pattern` of functions whose cost is accepted, in the process as well; may be given several times", appending(&o.Except))
 	f.DurationVar(&o.Since, "since", 24*time.Hour, "how far back to look for builds")
 	f.DurationVar(&r.wait, "wait", 0, "how long to wait for a decision, such as 20m")
 	listen := f.String("listen", "", "compare all jobs again and again, and serve /metrics, /gate and /healthz at this `address`, such as :9090")
 	every := f.Duration("every", time.Minute, "the time between two comparisons with -listen")
-	format := rolloutFormat(f)
+	to := outputsFlag(f, std.out, "text", "json", "markdown", "junit")
 	args, err := parseFlags(f, args, std.out)
 	switch {
 	case err != nil:
@@ -68,7 +66,7 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 	if err := r.credentials.load(); err != nil {
 		return exitMisuse, err
 	}
-	o.Limit, o.Process, r.form = *limit/100, *process/100, *format
+	o.Limit, o.Process = *limit/100, *process/100
 	r.client.Get, r.client.Hidden = r.request, r.hidden
 	if *listen != "" {
 		if o.Build != "" || o.Base != "" || r.wait > 0 {
@@ -80,7 +78,18 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 		return exitMisuse, fmt.Errorf("expected one -job, found %d", len(jobs))
 	}
 	o.Job = jobs[0]
-	return r.judge(ctx)
+	out, err := r.judge(ctx)
+	if err != nil {
+		to.failed(err)
+		if ctx.Err() != nil {
+			return exitUndecided, err
+		}
+		return exitMisuse, err
+	}
+	if err := to.write(func(w io.Writer, format string) error { return writeRollout(w, format, out) }); err != nil {
+		return exitMisuse, err
+	}
+	return map[rollout.State]int{rollout.Equal: exitKept, rollout.Dearer: exitBroken, rollout.Undecided: exitUndecided}[out.State], nil
 }
 
 // request asks with the token as it is in the file now: it may have been renewed. A pipe has it once only. Questions are
@@ -95,27 +104,27 @@ func (r *roller) request(ctx context.Context, address string, timeout time.Durat
 	resp, err := r.source.request(ctx, address, timeout)
 	if err == nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
 		resp.Body.Close()
-		return nil, fmt.Errorf("it answered %s%s", resp.Status, r.credentials.remedy(resp.StatusCode))
+		return nil, rollout.Refused("it answered " + resp.Status + r.credentials.remedy(resp.StatusCode))
 	}
 	return resp, err
 }
 
 func (r *roller) hidden(text string) string { return r.credentials.hidden(text) }
 
-// judge asks until it is decided, or the time is up. A Prometheus that does not answer may do so later; with one that has not
-// at the end nothing could be compared, which a gate must not take for undecided.
-func (r *roller) judge(ctx context.Context) (int, error) {
+// judge asks until it is decided, or the time is up. A Prometheus that does not answer may do so later, but not one that
+// refuses; with one that has not at the end nothing could be compared, which a gate must not take for undecided.
+func (r *roller) judge(ctx context.Context) (*rollout.Outcome, error) {
 	end := time.Now().Add(r.wait)
 	for {
 		now := time.Now()
 		out, err := r.client.Ask(ctx, r.options, now)
 		switch left := end.Sub(now); {
 		case ctx.Err() != nil:
-			return exitUndecided, errors.New("interrupted")
+			return nil, errors.New("interrupted")
 		case err == nil && (out.State != rollout.Undecided || left <= 0):
-			return r.write(out)
-		case left <= 0:
-			return exitMisuse, err
+			return out, nil
+		case left <= 0 || errors.As(err, new(rollout.Refused)):
+			return nil, err
 		default:
 			said := err
 			if err == nil {
@@ -155,37 +164,22 @@ func (r *roller) listen(ctx context.Context, address string, jobs []string, ever
 	return exitKept, nil
 }
 
-// write writes the outcome, and returns the exit status.
-func (r *roller) write(out *rollout.Outcome) (status int, err error) {
-	switch r.form {
+// writeRollout writes an outcome in a format.
+func writeRollout(w io.Writer, format string, out *rollout.Outcome) (err error) {
+	switch format {
 	case "json":
-		err = forms.JSON(r.out, struct {
+		return forms.JSON(w, struct {
 			Version int `json:"version"`
 			*rollout.Outcome
 		}{1, out})
 	case "junit":
-		err = rolloutSuite(out).Write(r.out)
+		return rolloutSuite(out).Write(w)
 	case "markdown":
-		_, err = io.WriteString(r.out, rolloutMarkdown(out))
+		_, err = io.WriteString(w, rolloutMarkdown(out))
 	default:
-		_, err = io.WriteString(r.out, rolloutText(out))
+		_, err = io.WriteString(w, rolloutText(out))
 	}
-	if err != nil {
-		return exitMisuse, err
-	}
-	return map[rollout.State]int{rollout.Equal: exitKept, rollout.Dearer: exitBroken, rollout.Undecided: exitUndecided}[out.State], nil
-}
-
-// rolloutFormat is -o.
-func rolloutFormat(f *flag.FlagSet) *string {
-	format := "text"
-	f.Func("o", "write `text` (the default), json, markdown or junit", func(s string) error {
-		if format = s; s != "text" && s != "json" && s != "markdown" && s != "junit" {
-			return errors.New("expected text, json, markdown or junit")
-		}
-		return nil
-	})
-	return &format
+	return err
 }
 
 // mostRows is how many functions are listed of those that may cost more, or that do not.

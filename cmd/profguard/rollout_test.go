@@ -39,7 +39,7 @@ func TestRolloutMisuse(t *testing.T) {
 		"-limit and -process: expected":        {"-job", "a", "-limit", "0"},
 		"-since: expected":                     {"-job", "a", "-since", "1s"},
 		"expected -every of a second":          {"-job", "a", "-wait", "-1s"},
-		"expected text, json, markdown":        {"-job", "a", "-o", "xml"},
+		"expected text, json, markdown or":     {"-job", "a", "-o", "xml"},
 		"expected neither -build, -base":       {"-listen", ":0", "-build", "v2"},
 		"-authorization: expected a file":      {"-job", "a", "-authorization", "missing"},
 		"expected -prometheus with an address": {"-job", "a", "-prometheus", "prometheus:9090"},
@@ -58,6 +58,31 @@ func TestRolloutMisuse(t *testing.T) {
 	} {
 		if status, out, said := runRollout(t, answer, "-job", "a"); status != exitMisuse || !strings.Contains(out+said, want) {
 			t.Errorf("status %d, %s%s, want %s", status, out, said, want)
+		}
+	}
+}
+
+// TestRolloutRefused: nobody waits for a server that refuses, and a program that reads JSON gets the error, as one.
+func TestRolloutRefused(t *testing.T) {
+	for want, answer := range map[string]http.HandlerFunc{
+		"401 Unauthorized; -authorization FILE": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"403 Forbidden":                         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"400 Bad Request: expected the status success, found \"error\": 1:5: parse error": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"status": "error", "error": "1:5: parse error"}`)
+		},
+	} {
+		status, out, said := runRollout(t, answer, "-job", "a", "-wait", "10h", "-o", "json")
+		var found struct {
+			Version int
+			State   string
+			Error   string
+		}
+		if err := json.Unmarshal([]byte(out), &found); err != nil || found.Version != 1 || found.State != "" || !strings.Contains(found.Error, want) {
+			t.Errorf("expected JSON with %s, found %v, %s", want, err, out)
+		}
+		if status != exitMisuse || strings.Contains(said, "waiting") || !strings.Contains(said, want) {
+			t.Errorf("expected status %d and %s, found %d, %s", exitMisuse, want, status, said)
 		}
 	}
 }
@@ -124,9 +149,8 @@ func TestRolloutForms(t *testing.T) {
 		"json":     `"state": "dearer"`,
 	} {
 		var b bytes.Buffer
-		r := &roller{source: source{streams: streams{out: &b}}, form: form}
-		if status, err := r.write(out); status != exitBroken || err != nil || !strings.Contains(b.String(), want) || form != "json" && strings.Contains(b.String(), "main.same") {
-			t.Errorf("%s: status %d, %v, %s", form, status, err, b.String())
+		if err := writeRollout(&b, form, out); err != nil || !strings.Contains(b.String(), want) || form != "json" && strings.Contains(b.String(), "main.same") {
+			t.Errorf("%s: %v, %s", form, err, b.String())
 		}
 		if form == "json" && !json.Valid(b.Bytes()) {
 			t.Errorf("no JSON: %s", b.String())

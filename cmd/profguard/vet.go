@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,13 +23,10 @@ type mistake struct {
 // vetSources checks budgets in source.
 func vetSources(ctx context.Context, args []string, std streams) (int, error) {
 	f := newFlags("vet")
-	format := f.String("o", "text", "write `text`, json or github (annotations of lines)")
+	o := outputsFlag(f, std.out, "text", "json", "github")
 	patterns, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
-	}
-	if !slices.Contains([]string{"text", "json", "github"}, *format) {
-		return exitMisuse, fmt.Errorf("-o: expected one of text, json, github, found %q", *format)
 	}
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
@@ -44,7 +40,7 @@ func vetSources(ctx context.Context, args []string, std streams) (int, error) {
 		at := fset.Position(one.Pos)
 		list = append(list, mistake{code.relative("", at.Filename), at.Line, at.Column, one.Text})
 	}
-	if err := writeMistakes(std.out, *format, list); err != nil {
+	if err := o.write(func(w io.Writer, format string) error { return writeMistakes(w, format, list) }); err != nil {
 		return exitMisuse, err
 	}
 	if len(list) > 0 {

@@ -80,10 +80,19 @@ func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (
 		err = fmt.Errorf("it answered %s: %w", resp.Status, err)
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("%s: %s", u.Host, c.Hidden(clipped(err.Error())))
+		text := c.Hidden(clipped(err.Error()))
+		if resp.StatusCode == http.StatusBadRequest { // such as a mistake in -match
+			return answer{}, fmt.Errorf("%s: %w", u.Host, Refused(text))
+		}
+		return answer{}, fmt.Errorf("%s: %s", u.Host, text)
 	}
 	return a, nil
 }
+
+// Refused is why a server does not answer a question, and will not if it is asked again.
+type Refused string
+
+func (e Refused) Error() string { return string(e) }
 
 // clipped is the beginning of a text of a server.
 func clipped(text string) string {
