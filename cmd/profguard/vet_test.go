@@ -35,7 +35,7 @@ func main() { budget.Must("no function above 20%") }
 		put(t, name, text)
 	}
 	const parse = `expected %, cores or a duration per unit of work, found "20": write, for example, "no function above 20% cumulative"`
-	const ended = `the exception of a.B has ended on 2020-01-31: the budget counts it again; take it out, or give it another day`
+	const ended = `the exception a.B until 2020-01-31 has ended: the budget counts it again; take it out, or give it another day`
 	for command, want := range map[string]struct {
 		out    string
 		status int

@@ -206,7 +206,7 @@ func (s *starting) lacksWork(unit string) bool {
 		if !ok {
 			return false
 		}
-		if t, ok := s.pkg.text(kv.Key); !ok || t.value == unit {
+		if t, ok := s.pkg.text(kv.Key); !ok || t.value() == unit {
 			return false
 		}
 	}

@@ -1,7 +1,7 @@
 package vet
 
 import (
-	"fmt"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
@@ -71,41 +71,42 @@ func (ps *programs) with(path string) (list []*listed) {
 
 // check tells of the budgets that guards get what the programs surely lack.
 func (ps *programs) check(calls []*call, f *flow) (found []Finding, err error) {
-	texts, near := map[string][]string{}, map[string]map[string]string{} // by the package of the sentence
-	calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
-		return c.pkg.test(c.node.Pos()) || len(f.starts[c.node]) == 0 || len(ps.with(c.pkg.Path)) == 0
-	})
+	by := map[string][]*call{} // their packages
 	for _, c := range calls {
-		for i := range c.sentences {
-			words, _ := c.sentences[i].patterns()
-			for _, w := range words {
-				if !unsure.MatchString(w.text) {
-					texts[c.pkg.Path] = append(texts[c.pkg.Path], w.text)
-				}
-			}
+		if !c.pkg.test(c.node.Pos()) && len(f.starts[c.node]) > 0 {
+			by[c.pkg.Path] = append(by[c.pkg.Path], c)
 		}
 	}
-	for path, list := range texts {
-		if near[path], err = ps.missing(list, ps.with(path)); err != nil {
+	for path, calls := range by {
+		linked := ps.with(path)
+		if len(linked) == 0 {
+			continue
+		}
+		var texts []string
+		for _, c := range calls {
+			for i := range c.sentences {
+				texts = append(texts, c.sentences[i].patterns()...)
+			}
+		}
+		near, err := ps.missing(slices.DeleteFunc(texts, unsure.MatchString), linked)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for _, c := range calls {
-		for i := range c.sentences {
-			s := &c.sentences[i]
-			found = append(found, s.unmatched(near[c.pkg.Path])...)
-			if s.Rule == budget.RuleSteady && !f.shared(c) {
-				found = append(found, Finding{s.find("", s.Subject).at, `the budget can never fail: only a test judges "steady"; give it a limit, or take it out`})
-			}
-			if s.Per == "" || slices.ContainsFunc(f.starts[c.node], func(at *starting) bool { return !at.lacksWork(s.Per) }) {
-				continue
-			}
-			counted, err := ps.counts(ps.with(c.pkg.Path), s.Per)
-			if err != nil {
-				return nil, err
-			}
-			if !counted {
-				found = append(found, Finding{s.find("per", s.Per).at, fmt.Sprintf("nobody counts %s: Config.Work has no function for it, and no metric of the program has its name", s.Per)})
+		for _, c := range calls {
+			for i := range c.sentences {
+				s := &c.sentences[i]
+				found = append(found, s.unmatched(near)...)
+				if s.rule.Test == judge.Steady && !f.shared(c) {
+					found = append(found, s.tell(s.Subject, `the budget can never fail: only a test judges "steady"; give it a limit, or take it out`))
+				}
+				if s.Per == "" || slices.ContainsFunc(f.starts[c.node], func(at *starting) bool { return !at.lacksWork(s.Per) }) {
+					continue
+				}
+				if counted, err := ps.counts(linked, s.Per); err != nil {
+					return nil, err
+				} else if !counted {
+					found = append(found, s.tell(s.Per, "nobody counts %s: Config.Work has no function for it, and no metric of the program has its name", s.Per))
+				}
 			}
 		}
 	}
@@ -133,14 +134,16 @@ func (ps *programs) missing(texts []string, linked []*listed) (map[string]string
 
 // unmatched tells of the patterns of a sentence that match nothing. For "absent" that is the best pass.
 func (s *sentence) unmatched(near map[string]string) (found []Finding) {
-	words, absent := s.patterns()
-	for _, w := range words {
-		switch hint, is := near[w.text]; {
-		case hint != "":
-			found = append(found, Finding{w.at, fmt.Sprintf("no function of the program matches %s: did you mean %s?", pattern.Visible(w.text), hint)})
-		case is && w.text != absent:
-			found = append(found, Finding{w.at, fmt.Sprintf("no function of the program matches %s: check the spelling, or take it out", pattern.Visible(w.text))})
+	for _, text := range s.patterns() {
+		hint, is := near[text]
+		if !is || hint == "" && s.rule.IsAbsent() && text == s.Subject {
+			continue
 		}
+		remedy := "check the spelling, or take it out"
+		if hint != "" {
+			remedy = "did you mean " + hint + "?"
+		}
+		found = append(found, s.tell(text, "no function of the program matches %s: %s", pattern.Visible(text), remedy))
 	}
 	return found
 }
@@ -309,26 +312,19 @@ func (d *declared) function(path string, f *ast.FuncDecl) {
 		return
 	}
 	d.methods[f.Name.Name] = true
-	typ, pointer := f.Recv.List[0].Type, false
-	for {
-		switch t := typ.(type) {
-		case *ast.ParenExpr:
-			typ = t.X
+	typ, pointer := "", false
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		switch n := n.(type) {
 		case *ast.StarExpr:
-			typ, pointer = t.X, true
-		case *ast.IndexExpr:
-			typ = t.X
-		case *ast.IndexListExpr:
-			typ = t.X
-		case *ast.Ident:
-			d.functions = append(d.functions, path+".(*"+t.Name+")."+f.Name.Name)
-			if !pointer { // the compiler makes the other
-				d.functions = append(d.functions, path+"."+t.Name+"."+f.Name.Name)
-			}
-			return
-		default:
-			return
+			pointer = true
+		case *ast.Ident: // before its type parameters
+			typ = cmp.Or(typ, n.Name)
 		}
+		return typ == ""
+	})
+	d.functions = append(d.functions, path+".(*"+typ+")."+f.Name.Name)
+	if !pointer { // the compiler makes the other
+		d.functions = append(d.functions, path+"."+typ+"."+f.Name.Name)
 	}
 }
 

@@ -12,27 +12,40 @@ import (
 	"unicode/utf8"
 )
 
-// A text is a constant string, and where in the source each of its bytes stands.
-type text struct {
+// A text is a constant string, in the pieces that the source has of it.
+type text []piece
+
+type piece struct {
 	value string
-	pos   []token.Pos // one for each byte, and one for the end
+	at    func(offset int) token.Pos // where a byte of it stands, or its end
+}
+
+func (t text) value() (value string) {
+	for _, p := range t {
+		value += p.value
+	}
+	return value
 }
 
 // at is where a byte of the text stands.
-func (t *text) at(offset int) token.Pos { return t.pos[min(max(offset, 0), len(t.pos)-1)] }
-
-// join puts texts one after the other, with what is between them.
-func join(list []text, between string) (t text) {
-	for i := range list {
-		if i > 0 {
-			t.value += between
-			t.pos = append(t.pos[:len(t.pos)-1], slices.Repeat(t.pos[len(t.pos)-1:], len(between))...)
-			t.pos = append(t.pos, list[i].pos[0])
+func (t text) at(offset int) token.Pos {
+	for _, p := range t[:len(t)-1] {
+		if offset < len(p.value) {
+			return p.at(offset)
 		}
-		t.value += list[i].value
-		t.pos = append(t.pos[:max(len(t.pos)-1, 0)], list[i].pos...)
+		offset -= len(p.value)
 	}
-	return t
+	last := t[len(t)-1]
+	return last.at(min(offset, len(last.value)))
+}
+
+// line is a text with another one in the next line.
+func (t text) line(next text) text {
+	if len(t) > 0 {
+		last := t[len(t)-1]
+		t = append(t, piece{"\n", func(int) token.Pos { return last.at(len(last.value)) }})
+	}
+	return append(t, next...)
 }
 
 // text is the value of an expression: a constant, or a variable with an embedded file.
@@ -43,12 +56,9 @@ func (p *Package) text(e ast.Expr) (text, bool) {
 	case *ast.BasicLit:
 		return literal(e)
 	case *ast.BinaryExpr:
-		left, leftOK := p.text(e.X)
-		right, rightOK := p.text(e.Y)
-		if e.Op != token.ADD || !leftOK || !rightOK {
-			return text{}, false
-		}
-		return join([]text{left, right}, ""), true
+		left, known := p.text(e.X)
+		right, both := p.text(e.Y)
+		return slices.Concat(left, right), e.Op == token.ADD && known && both
 	case *ast.CallExpr: // string(embedded)
 		if id, ok := e.Fun.(*ast.Ident); ok && id.Name == "string" && len(e.Args) == 1 {
 			return p.text(e.Args[0])
@@ -63,10 +73,9 @@ func (p *Package) text(e ast.Expr) (text, bool) {
 		}
 	}
 	if value := p.Info.Types[e].Value; value != nil && value.Kind() == constant.String {
-		s := constant.StringVal(value) // of another package: all of it is here
-		return text{s, slices.Repeat([]token.Pos{e.Pos()}, len(s)+1)}, true
+		return text{{constant.StringVal(value), func(int) token.Pos { return e.Pos() }}}, true // of another package: all of it is here
 	}
-	return text{}, false
+	return nil, false
 }
 
 // isString reports whether an object is a constant with a known text. One that is defined by itself has none.
@@ -76,41 +85,32 @@ func isString(obj types.Object) bool {
 }
 
 // literal is the text of a string as Go writes it.
-func literal(e *ast.BasicLit) (t text, ok bool) {
+func literal(e *ast.BasicLit) (text, bool) {
 	value, err := strconv.Unquote(e.Value)
-	if e.Kind != token.STRING || err != nil {
-		return t, false
-	}
-	t.value = value
-	for rest, at := e.Value[1:len(e.Value)-1], e.ValuePos+1; ; {
-		t.pos = append(t.pos, at)
-		switch {
-		case rest == "":
-			return t, len(t.pos) == len(value)+1
-		case e.Value[0] == '`':
-			if rest[0] == '\r' { // which is not in the value
-				t.pos = t.pos[:len(t.pos)-1]
+	return text{{value, func(offset int) token.Pos {
+		at := 1
+		for n := 0; at < len(e.Value)-1; {
+			written, size := 1, 1
+			if e.Value[0] == '"' {
+				r, multibyte, rest, _ := strconv.UnquoteChar(e.Value[at:], '"')
+				if written = len(e.Value) - at - len(rest); multibyte {
+					size = utf8.RuneLen(r)
+				}
 			}
-			rest, at = rest[1:], at+1
-			continue
+			if n += size; n > offset {
+				break
+			}
+			at += written
 		}
-		r, multibyte, tail, err := strconv.UnquoteChar(rest, '"')
-		if err != nil {
-			return t, false
-		}
-		if multibyte {
-			t.pos = append(t.pos, slices.Repeat([]token.Pos{at}, utf8.RuneLen(r)-1)...)
-		}
-		at += token.Pos(len(rest) - len(tail))
-		rest = tail
-	}
+		return e.ValuePos + token.Pos(at)
+	}}}, e.Kind == token.STRING && err == nil
 }
 
 // file is the text of an embedded file.
-func (p *Package) file(name string) (t text, ok bool) {
+func (p *Package) file(name string) (text, bool) {
 	content, err := p.ReadFile(name)
 	if err != nil {
-		return t, false
+		return nil, false
 	}
 	f := p.files[name]
 	if f == nil {
@@ -118,11 +118,7 @@ func (p *Package) file(name string) (t text, ok bool) {
 		f.SetLinesForContent(content)
 		p.files[name] = f
 	}
-	t.value = string(content)
-	for i := range len(content) + 1 {
-		t.pos = append(t.pos, f.Pos(i))
-	}
-	return t, true
+	return text{{string(content), f.Pos}}, true
 }
 
 // index finds the constants of the package, and the variables with one embedded file.
@@ -131,22 +127,18 @@ func (p *Package) index() {
 	for _, f := range p.Files {
 		dir := filepath.Dir(p.Fset.Position(f.Package).Filename)
 		ast.Inspect(f, func(n ast.Node) bool {
-			d, ok := n.(*ast.GenDecl)
-			if !ok {
+			d, _ := n.(*ast.GenDecl)
+			if d == nil || d.Tok != token.CONST && d.Tok != token.VAR {
 				return true
 			}
 			for _, s := range d.Specs {
-				v, ok := s.(*ast.ValueSpec)
-				if !ok {
-					continue
-				}
-				if d.Tok == token.CONST && len(v.Values) == len(v.Names) {
-					for i, name := range v.Names {
+				v := s.(*ast.ValueSpec)
+				for i, name := range v.Names {
+					if d.Tok == token.CONST && len(v.Values) == len(v.Names) {
 						p.constants[p.Info.Defs[name]] = v.Values[i]
+					} else if file := embedded(d.Doc, v.Doc); file != "" {
+						p.embedded[p.Info.Defs[name]] = filepath.Join(dir, filepath.FromSlash(file))
 					}
-				}
-				if name := embedded(d.Doc, v.Doc); name != "" && len(v.Names) == 1 {
-					p.embedded[p.Info.Defs[v.Names[0]]] = filepath.Join(dir, filepath.FromSlash(name))
 				}
 			}
 			return true
