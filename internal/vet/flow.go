@@ -2,7 +2,9 @@ package vet
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -48,7 +50,7 @@ type value struct {
 
 // A flow finds the calls whose budgets a guard gets.
 type flow struct {
-	values map[any][]value               // what variables are set to, and functions return
+	values map[any][]value
 	starts map[*ast.CallExpr][]*starting // of Must and Parse
 	direct map[*ast.CompositeLit]bool    // a Config in a call of guard.Start
 }
@@ -64,57 +66,72 @@ type starting struct {
 func follow(pkgs []*Package) *flow {
 	f := &flow{map[any][]value{}, map[*ast.CallExpr][]*starting{}, map[*ast.CompositeLit]bool{}}
 	for _, p := range pkgs {
-		p.inspect(func(n ast.Node) { f.learn(p, n) })
+		for k, list := range p.values {
+			for _, e := range list {
+				if !p.test(e.Pos()) {
+					f.values[k] = append(f.values[k], value{p, e})
+				}
+			}
+		}
 	}
 	for _, p := range pkgs {
-		p.inspect(func(n ast.Node) { f.start(p, n) })
+		for _, file := range p.Files {
+			if !p.test(file.Package) {
+				ast.Inspect(file, func(n ast.Node) bool { f.start(p, n); return true })
+			}
+		}
 	}
 	return f
 }
 
-// inspect calls see with the nodes of the files that are no tests.
-func (p *Package) inspect(see func(ast.Node)) {
-	for _, f := range p.Files {
-		if !p.test(f.Package) {
-			ast.Inspect(f, func(n ast.Node) bool { see(n); return true })
-		}
+// learn takes what statements and declarations set.
+func (p *Package) learn() {
+	p.values, p.embedded, p.files = map[any][]ast.Expr{}, map[any]string{}, map[string]*token.File{}
+	for _, file := range p.Files {
+		dir := filepath.Dir(p.Fset.Position(file.Package).Filename)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				p.set(n.Lhs, n.Rhs)
+			case *ast.GenDecl:
+				for _, s := range n.Specs {
+					if v, ok := s.(*ast.ValueSpec); ok {
+						var names []ast.Expr
+						for _, name := range v.Names {
+							names = append(names, name)
+						}
+						p.set(names, v.Values)
+						if name, k := embedded(n.Doc, v.Doc), p.key(names[0]); name != "" && k != nil {
+							p.embedded[k] = filepath.Join(dir, filepath.FromSlash(name))
+						}
+					}
+				}
+			case *ast.FuncDecl:
+				if n.Recv == nil && n.Body != nil {
+					ast.Inspect(n.Body, func(m ast.Node) bool {
+						if r, ok := m.(*ast.ReturnStmt); ok {
+							for _, e := range r.Results {
+								p.set([]ast.Expr{n.Name}, []ast.Expr{e})
+							}
+						}
+						_, inner := m.(*ast.FuncLit)
+						return !inner
+					})
+				}
+			}
+			return true
+		})
 	}
 }
 
-// learn takes what a statement or declaration sets.
-func (f *flow) learn(p *Package, n ast.Node) {
-	set := func(names []ast.Expr, values []ast.Expr) {
-		for i, name := range names {
-			if len(values) != len(names) {
-				i = 0 // set, err := budget.Parse(text)
-			}
-			if k := p.key(name); k != nil && len(values) > 0 {
-				f.values[k] = append(f.values[k], value{p, values[i]})
-			}
+// set notes what names are set to. One value for several is as in set, err := budget.Parse(text).
+func (p *Package) set(names, values []ast.Expr) {
+	for i, name := range names {
+		if len(values) != len(names) {
+			i = 0
 		}
-	}
-	switch n := n.(type) {
-	case *ast.AssignStmt:
-		set(n.Lhs, n.Rhs)
-	case *ast.ValueSpec:
-		for i, name := range n.Names {
-			if len(n.Values) == len(n.Names) {
-				set([]ast.Expr{name}, n.Values[i:i+1])
-			} else {
-				set([]ast.Expr{name}, n.Values)
-			}
-		}
-	case *ast.FuncDecl:
-		if n.Recv == nil && n.Body != nil {
-			ast.Inspect(n.Body, func(m ast.Node) bool {
-				if r, ok := m.(*ast.ReturnStmt); ok {
-					for _, e := range r.Results {
-						set([]ast.Expr{n.Name}, []ast.Expr{e})
-					}
-				}
-				_, inner := m.(*ast.FuncLit)
-				return !inner
-			})
+		if k := p.key(name); k != nil && len(values) > 0 {
+			p.values[k] = append(p.values[k], values[i])
 		}
 	}
 }

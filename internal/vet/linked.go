@@ -30,7 +30,7 @@ type programs struct {
 // declared is what the source of a package declares, for all platforms.
 type declared struct {
 	functions []string        // as the linker names them
-	methods   map[string]bool // their names, those of interfaces too
+	methods   []string        // their names, those of interfaces too
 	embedding []string        // types that may have methods of others
 	literals  map[string]bool // texts that may be names of metrics
 }
@@ -120,12 +120,21 @@ var unsure = regexp.MustCompile(`^/|^"|\[|\.(func|gowrap|deferwrap)?\d|-fm$|\.ab
 
 // missing are the patterns that match nothing, each with the nearest name, "" for none.
 func (ps *programs) missing(texts []string, linked []*listed) (map[string]string, error) {
-	near, err := process.Missing(texts, "", ps.names(linked, nil))
-	if err == nil && len(near) > 0 { // methods of embedded types have names, too
-		var still map[string]string
-		still, err = process.Missing(slices.Collect(maps.Keys(near)), "", ps.names(linked, texts))
-		maps.DeleteFunc(near, func(text, _ string) bool { _, is := still[text]; return !is })
-	}
+	near, err := process.Missing(texts, "", func(yield func(string) bool) error {
+		for _, l := range linked {
+			d, err := ps.declared(l)
+			if err != nil {
+				return err
+			}
+			for _, name := range d.functions {
+				if !yield(name) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+	maps.DeleteFunc(near, func(text, _ string) bool { return ps.mayPromote(linked, text) })
 	if slices.ContainsFunc(linked, func(l *listed) bool { return !l.Standard && len(l.CgoFiles) > 0 }) {
 		maps.DeleteFunc(near, func(text, _ string) bool { return unit.IsName(text) && !strings.Contains(text, ".") }) // perhaps a function of C
 	}
@@ -150,44 +159,19 @@ func (s *sentence) unmatched(near map[string]string) (found []Finding) {
 
 var identifier = regexp.MustCompile(`[\p{L}_*][\p{L}\p{Nd}_*]*`)
 
-// names calls yield with the names of all functions, and with methods in texts on each type that may have
-// them from another.
-func (ps *programs) names(linked []*listed, texts []string) func(func(string) bool) error {
-	return func(yield func(string) bool) error {
-		var asked []string
-		for _, text := range texts {
-			asked = append(asked, identifier.FindAllString(text, -1)...)
-		}
-		promoted := map[string]bool{}
-		for _, l := range linked {
-			d, err := ps.declared(l)
-			if err != nil {
-				return err
-			}
-			for _, name := range d.functions {
-				if !yield(name) {
-					return nil
-				}
-			}
-			for method := range d.methods {
-				for _, text := range asked {
-					if ok, _ := filepath.Match(text, method); ok {
-						promoted[method] = true
-					}
-				}
-			}
-		}
-		for _, l := range linked {
-			for _, typ := range ps.read[l.ImportPath].embedding {
-				for method := range promoted {
-					if prefix := linkerPath(l) + "."; !yield(prefix+typ+"."+method) || !yield(prefix+"(*"+typ+")."+method) {
-						return nil
-					}
-				}
-			}
-		}
-		return nil
+// mayPromote reports whether a pattern may be about a method that a type has from another: there is such a method, and
+// such a type.
+func (ps *programs) mayPromote(linked []*listed, text string) bool {
+	words := identifier.FindAllString(text, -1)
+	if len(words) < 2 {
+		return false
 	}
+	is := func(word string) func(string) bool {
+		return func(name string) bool { ok, _ := filepath.Match(word, name); return ok }
+	}
+	method, typ := is(words[len(words)-1]), is(words[len(words)-2])
+	return slices.ContainsFunc(linked, func(l *listed) bool { return slices.ContainsFunc(ps.read[l.ImportPath].methods, method) }) &&
+		slices.ContainsFunc(linked, func(l *listed) bool { return slices.ContainsFunc(ps.read[l.ImportPath].embedding, typ) })
 }
 
 // counts reports whether the program may have a metric for a unit of work. Its name, or an end or a beginning of
@@ -249,7 +233,7 @@ func (ps *programs) declared(l *listed) (*declared, error) {
 	if d := ps.read[l.ImportPath]; d != nil {
 		return d, nil
 	}
-	d := &declared{methods: map[string]bool{}, literals: map[string]bool{}}
+	d := &declared{literals: map[string]bool{}}
 	path := linkerPath(l)
 	d.functions = append(d.functions, path+".init")
 	for _, name := range slices.Concat(l.GoFiles, l.CgoFiles, l.IgnoredGoFiles, l.SFiles) {
@@ -286,13 +270,13 @@ func (d *declared) add(path string, f *ast.File, literals bool) {
 		case *ast.FuncDecl:
 			d.function(path, n)
 		case *ast.TypeSpec:
-			if mayPromote(n.Type) {
+			if embeds(n.Type) {
 				d.embedding = append(d.embedding, n.Name.Name)
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {
 				for _, name := range m.Names {
-					d.methods[name.Name] = true
+					d.methods = append(d.methods, name.Name)
 				}
 			}
 		case *ast.BasicLit:
@@ -311,7 +295,7 @@ func (d *declared) function(path string, f *ast.FuncDecl) {
 		d.functions = append(d.functions, path+"."+f.Name.Name)
 		return
 	}
-	d.methods[f.Name.Name] = true
+	d.methods = append(d.methods, f.Name.Name)
 	typ, pointer := "", false
 	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -328,8 +312,8 @@ func (d *declared) function(path string, f *ast.FuncDecl) {
 	}
 }
 
-// mayPromote reports whether a type may have methods that are declared for another.
-func mayPromote(e ast.Expr) bool {
+// embeds reports whether a type may have methods that are declared for another.
+func embeds(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.StructType:
 		return slices.ContainsFunc(e.Fields.List, func(f *ast.Field) bool { return len(f.Names) == 0 })

@@ -5,7 +5,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,25 +63,21 @@ func (p *Package) text(e ast.Expr) (text, bool) {
 			return p.text(e.Args[0])
 		}
 	case *ast.Ident:
-		obj := p.Info.ObjectOf(e)
-		if value := p.constants[obj]; value != nil && isString(obj) {
-			return p.text(value)
+		c, constant := p.Info.ObjectOf(e).(*types.Const)
+		if values := p.values[p.key(e)]; constant && len(values) > 0 && isText(c.Val()) { // one that is defined by itself has none
+			return p.text(values[0])
 		}
-		if file := p.embedded[obj]; file != "" {
+		if file := p.embedded[p.key(e)]; file != "" {
 			return p.file(file)
 		}
 	}
-	if value := p.Info.Types[e].Value; value != nil && value.Kind() == constant.String {
+	if value := p.Info.Types[e].Value; isText(value) {
 		return text{{constant.StringVal(value), func(int) token.Pos { return e.Pos() }}}, true // of another package: all of it is here
 	}
 	return nil, false
 }
 
-// isString reports whether an object is a constant with a known text. One that is defined by itself has none.
-func isString(obj types.Object) bool {
-	c, ok := obj.(*types.Const)
-	return ok && c.Val().Kind() == constant.String
-}
+func isText(v constant.Value) bool { return v != nil && v.Kind() == constant.String }
 
 // literal is the text of a string as Go writes it.
 func literal(e *ast.BasicLit) (text, bool) {
@@ -119,33 +114,6 @@ func (p *Package) file(name string) (text, bool) {
 		p.files[name] = f
 	}
 	return text{{string(content), f.Pos}}, true
-}
-
-// index finds the constants of the package, and the variables with one embedded file.
-func (p *Package) index() {
-	p.constants, p.embedded, p.files = map[types.Object]ast.Expr{}, map[types.Object]string{}, map[string]*token.File{}
-	for _, f := range p.Files {
-		dir := filepath.Dir(p.Fset.Position(f.Package).Filename)
-		ast.Inspect(f, func(n ast.Node) bool {
-			d, _ := n.(*ast.GenDecl)
-			if d == nil || d.Tok != token.CONST && d.Tok != token.VAR {
-				return true
-			}
-			for _, s := range d.Specs {
-				v := s.(*ast.ValueSpec)
-				for i, name := range v.Names {
-					if d.Tok == token.CONST && len(v.Values) == len(v.Names) {
-						p.constants[p.Info.Defs[name]] = v.Values[i]
-					} else if file := embedded(d.Doc, v.Doc); file != "" {
-						p.embedded[p.Info.Defs[name]] = filepath.Join(dir, filepath.FromSlash(file))
-					}
-				}
-			}
-			return true
-		})
-	}
-	delete(p.constants, nil) // of source that does not compile
-	delete(p.embedded, nil)
 }
 
 // embedded is the file of //go:embed, "" if there is none, or not one alone.

@@ -30,9 +30,9 @@ type Package struct {
 	Info     *types.Info
 	ReadFile func(name string) ([]byte, error)
 
-	constants map[types.Object]ast.Expr
-	embedded  map[types.Object]string
-	files     map[string]*token.File // the embedded ones that were read
+	values   map[any][]ast.Expr     // what constants and variables are set to, and functions return, by their keys
+	embedded map[any]string         // the file of a variable
+	files    map[string]*token.File // the embedded ones that were read
 }
 
 // A Finding is a mistake, and where it stands.
@@ -48,7 +48,7 @@ func (p *Package) Check(now time.Time) []Finding {
 }
 
 func (p *Package) check(now time.Time) (list []Finding, calls []*call) {
-	p.index()
+	p.learn()
 	calls = p.findCalls()
 	for _, c := range calls {
 		list = append(list, c.wrong...)
