@@ -115,7 +115,7 @@ func newKeeper(cfg *Config, s *seams, module string, baseline *decode.Table, com
 		Dir: cfg.DumpDir, Module: module, Modules: process.Modules(), Build: s.build, Test: s.test, Now: time.Now,
 	}
 	if baseline != nil {
-		base, err := reference.Of(context.Background(), &tree.Counter{Module: module, Modules: process.Modules(), Labels: loop.GrowthLabels(cfg.Budgets)}, baseline, comments)
+		base, err := reference.Of(context.Background(), &tree.Counter{Module: module, Modules: process.Modules(), Labels: loop.Labels(cfg.Budgets)}, baseline, comments)
 		if err != nil {
 			return nil, fmt.Errorf("Baseline.Profile: %w", err)
 		}

@@ -59,7 +59,7 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 			return exitMisuse, err
 		}
 	}
-	labels := loop.GrowthLabels(set)
+	labels := loop.Labels(set)
 	before, was, base, err := s.side(ctx, args[0], "-base-work", baseWork, &tree.Counter{Module: facts.Module, Labels: labels})
 	if err != nil {
 		return exitMisuse, err

@@ -103,27 +103,18 @@ func (s *Set) sentences() (list budget.Set) {
 	return list
 }
 
-// labels are those whose values the reference of a build keeps, so that the next build may be compared with it: those
-// that budgets are about, first those on growth.
-func (s *Set) labels() (list []string) {
+// Labels are those whose values are kept of a build, so that it may be compared with another: those that budgets are
+// about, first those on growth.
+func Labels(set budget.Set) (list []string) {
 	for _, grows := range []bool{true, false} {
-		for _, b := range s.Budgets {
-			if r := &b.Rule; (r.Test == judge.Grows) == grows && r.Class == judge.EachValue && r.Kind == kinds.CPU && !slices.Contains(list, r.Label) {
-				list = append(list, r.Label)
+		for i := range set {
+			b := &set[i]
+			if label := b.Label(); label != "" && (b.Rule == budget.RuleGrows) == grows && cmp.Or(b.Kind, budget.KindCPU) == budget.KindCPU && !slices.Contains(list, label) {
+				list = append(list, label)
 			}
 		}
 	}
 	return list[:min(len(list), release.MostLabels)]
-}
-
-// GrowthLabels are the labels whose values the budgets of growth compare.
-func GrowthLabels(set budget.Set) (list []string) {
-	for i := range set {
-		if label := set[i].Label(); label != "" && set[i].Rule == budget.RuleGrows && !slices.Contains(list, label) {
-			list = append(list, label)
-		}
-	}
-	return list
 }
 
 // needs reports whether a budget is judged by a kind of profile.

@@ -128,7 +128,7 @@ type measurer struct {
 func (m *measurer) adopt(s *Set) {
 	m.taker.Close() // a difference must not begin before its budget
 	m.counters.registry.units = RegistryUnits(s.sentences(), m.work)
-	m.labels = s.labels()
+	m.labels = Labels(s.sentences())
 }
 
 // begin reads what is read at both ends of a window.
