@@ -67,10 +67,8 @@ var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
-	var files, sentences []string
 	f := newFlags("check")
-	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
-	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
+	files, sentences := budgetFlags(f, "")
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
 	o := outputsFlag(f, std.out, outcomeFormats...)
 	f.Func("work", "the work done in the profile, as `name=count`, for budgets with \"per\"", amounts(facts.Work))
@@ -83,7 +81,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	set, err := readBudgets(files, sentences)
+	set, err := readBudgets(*files, *sentences)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -135,7 +133,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 // inputs are what the arguments name: all that the budgets need of a service, or one profile.
 func (s *source) inputs(ctx context.Context, args []string, set budget.Set, facts judge.Facts) ([]*input, error) {
 	if len(args) == 1 && facts.Kind == "" {
-		if root, ok := serviceAt(args[0]); ok {
+		if root, name := pprofAt(args[0]); root != nil && name == "" {
 			rules, err := bridge.Rules(set)
 			if err != nil {
 				return nil, err
@@ -176,6 +174,14 @@ func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*
 		findings, used = append(findings, by[in][i]), append(used, in)
 	}
 	return findings, used, nil
+}
+
+// budgetFlags are -b and -budget. note is more about them.
+func budgetFlags(f *flag.FlagSet, note string) (files, sentences *[]string) {
+	files, sentences = new([]string), new([]string)
+	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(files))
+	f.Func("budget", "a budget, as a `sentence`; may be given several times"+note, appending(sentences))
+	return files, sentences
 }
 
 // readBudgets returns the budgets of all files and sentences.

@@ -67,31 +67,14 @@ func (a *answer) work() (list []counted) {
 	return list
 }
 
-// pprofRoot is the root of the service whose CPU profile is at an address, nil if that is none.
-func pprofRoot(arg string) *url.URL {
-	if root, ok := serviceAt(arg); ok {
-		root.RawQuery = ""
-		return root
-	}
-	u, err := url.Parse(arg)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	before, found := strings.CutSuffix(u.Path, "debug/pprof/profile")
-	if !found {
-		return nil
-	}
-	u.Path, u.RawQuery = before, ""
-	return u
-}
-
 // profile reads the profiles of the arguments and, of a service, how much work was done meanwhile.
 func (w *writer) profile(ctx context.Context, s *source, args []string, read func() error) error {
 	var root *url.URL
+	var name string
 	if len(args) == 1 {
-		root = pprofRoot(args[0])
+		root, name = pprofAt(args[0])
 	}
-	if root == nil {
+	if root == nil || name != "" && name != "profile" {
 		err := read()
 		if err == nil && len(args) == 1 {
 			for name, n := range knownWork(w.table, nil) { // a reference of a guard says it
@@ -101,6 +84,7 @@ func (w *writer) profile(ctx context.Context, s *source, args []string, read fun
 		}
 		return err
 	}
+	root.RawQuery = ""
 	a, err := s.begin(ctx, root, countsOrIdentifies)
 	if err != nil {
 		return err

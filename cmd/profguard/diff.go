@@ -31,11 +31,9 @@ import (
 func diff(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	work, baseWork := map[string]float64{}, map[string]float64{}
-	var files, sentences []string
 	facts := judge.Facts{}
 	f := newFlags("diff")
-	f.Func("b", "a `file` of budgets; those with \"grows\" are judged; may be given several times", appending(&files))
-	f.Func("budget", "a budget of growth, as a `sentence`; may be given several times (default: no function grows above 3 points and, with a unit of work, process grows below 10%)", appending(&sentences))
+	files, sentences := budgetFlags(f, "; those with \"grows\" are judged (default: no function grows above 3 points and, with a unit of work, process grows below 10%)")
 	o := outputsFlag(f, std.out, outcomeFormats...)
 	per := f.String("per", "", "the `unit` of work to compare by (default: one that both sides know)")
 	f.Func("work", "the work done in NEW, as `name=count`", amounts(work))
@@ -54,8 +52,8 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 		}
 	}
 	var set budget.Set // that is given
-	if len(files)+len(sentences) > 0 {
-		if set, err = readBudgets(files, sentences); err != nil {
+	if len(*files)+len(*sentences) > 0 {
+		if set, err = readBudgets(*files, *sentences); err != nil {
 			return exitMisuse, err
 		}
 	}

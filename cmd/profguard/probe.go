@@ -33,10 +33,8 @@ import (
 // probe serves what a guard in each of many targets would export, as an exporter of Prometheus.
 func probe(ctx context.Context, args []string, std streams) (int, error) {
 	p := &prober{source: source{streams: std, stays: true}, log: log.New(std.err, "", 0)}
-	var files, sentences []string
 	f := newFlags("probe")
-	f.Func("b", "a `file` of budgets, one a line; may be given several times", appending(&files))
-	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
+	files, sentences := budgetFlags(f, "")
 	listen := f.String("listen", ":9201", "the `address` for /probe and /metrics")
 	f.Func("allow", "a target that may be probed: a `pattern` such as *.shop:6060, or a network such as 10.1.0.0/16; may be given several times", p.allowed.add)
 	p.source.credentials.flag(f)
@@ -55,19 +53,14 @@ func probe(ctx context.Context, args []string, std streams) (int, error) {
 	if len(args) > 0 {
 		return exitMisuse, fmt.Errorf("expected no arguments, found %q: targets are named by Prometheus, as /probe?target=HOST:PORT", args[0])
 	}
-	set, err := readBudgets(files, sentences)
+	set, err := readBudgets(*files, *sentences)
 	if err != nil {
 		return exitMisuse, err
 	}
 	if err := p.prepare(set, *concurrency); err != nil {
 		return exitMisuse, err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return exitMisuse, fmt.Errorf("-listen: %w", err)
-	}
-	fmt.Fprintf(std.err, "listening on %s: /probe?target=HOST:PORT, /metrics\n", listener.Addr())
-	return p.serve(ctx, listener)
+	return serve(ctx, std.err, *listen, "/probe?target=HOST:PORT, /metrics", p.handler(ctx))
 }
 
 // A prober answers probes.
@@ -197,8 +190,8 @@ const welcome = `profguard probe, an exporter for Prometheus
 docs/releases.md has the configuration of Prometheus.
 `
 
-// serve answers until the context ends.
-func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
+// handler answers requests. Probes end with the context.
+func (p *prober) handler(ctx context.Context) http.Handler {
 	own := prometheus.NewRegistry()
 	own.MustRegister(p.results, p.running, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "profguard_probe_targets", Help: "Remembered targets."}, func() float64 {
@@ -211,18 +204,7 @@ func (p *prober) serve(ctx context.Context, l net.Listener) (int, error) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(own, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, welcome) })
 	mux.HandleFunc("GET /-/healthy", func(http.ResponseWriter, *http.Request) {})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
-	context.AfterFunc(ctx, func() {
-		ending, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if server.Shutdown(ending) != nil {
-			server.Close()
-		}
-	})
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return exitMisuse, err
-	}
-	return exitKept, nil
+	return mux
 }
 
 // probe answers a request for a target.

@@ -142,15 +142,10 @@ func address(arg string, seconds int) (*url.URL, error) {
 // addressedKind is the kind of profile at an address of net/http/pprof, "" for others. A profile of
 // mutex looks like one of block, and the growth of allocs (with "seconds") like that of heap.
 func addressedKind(arg string) string {
-	u, err := url.Parse(arg)
-	if err != nil || u.Host == "" {
-		return ""
+	if _, name := pprofAt(arg); slices.Contains(kinds.Names(), name) {
+		return name
 	}
-	_, kind, _ := strings.Cut(u.Path, "/debug/pprof/")
-	if !slices.Contains(kinds.Names(), kind) {
-		return ""
-	}
-	return kind
+	return ""
 }
 
 // ofGuard is an example of the address of a guard's profile.

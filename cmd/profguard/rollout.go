@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/profguard/profguard/internal/forms"
@@ -143,25 +143,13 @@ func (r *roller) judge(ctx context.Context) (*rollout.Outcome, error) {
 
 // listen serves outcomes until it is told to end.
 func (r *roller) listen(ctx context.Context, address string, jobs []string, every time.Duration) (int, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return exitMisuse, fmt.Errorf("-listen: %w", err)
-	}
-	fmt.Fprintf(r.err, "listening on %s: /metrics, /gate?job=JOB&state=equal, /healthz\n", listener.Addr())
 	service := &rollout.Service{Client: &r.client, Options: r.options, Jobs: jobs, Every: every, Log: func(format string, args ...any) { fmt.Fprintf(r.err, format+"\n", args...) }}
-	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		service.Run(ctx)
-	}()
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return exitMisuse, err
-	}
-	<-ended
-	return exitKept, nil
+	ctx, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { service.Run(ctx) })
+	defer running.Wait()
+	defer end()
+	return serve(ctx, r.err, address, "/metrics, /gate?job=JOB&state=equal, /healthz", service)
 }
 
 // writeRollout writes an outcome in a format.

@@ -21,16 +21,20 @@ import (
 // guardPeriod is the default period of a guard. Limits on what is allocated are for one.
 const guardPeriod = time.Minute
 
-// serviceAt is the root of a service whose address, or that of its net/http/pprof, is given. ok is
-// false for files, and for the address of one profile.
-func serviceAt(arg string) (root *url.URL, ok bool) {
+// pprofAt is the root of the service whose net/http/pprof an address is in, nil if it is in none, and the name of the
+// profile there, "" for the service as a whole.
+func pprofAt(arg string) (root *url.URL, name string) {
 	u, err := url.Parse(arg)
 	if err != nil || u.Host == "" {
-		return nil, false
+		return nil, ""
 	}
-	path := strings.Trim(u.Path, "/")
-	u.Path = "/"
-	return u, path == "" || path == "debug/pprof"
+	path := strings.TrimRight(u.Path, "/")
+	before, name, found := strings.Cut(path+"/", "/debug/pprof/")
+	if !found && path != "" {
+		return nil, ""
+	}
+	u.Path = strings.TrimRight(before, "/") + "/"
+	return u, strings.TrimRight(name, "/")
 }
 
 // inputsFor are the profiles that decide the rules and their conditions. It is that of CPU if there are
