@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -87,13 +88,13 @@ func headline(r *outcome) string {
 }
 
 // balanceText writes what changed, for people.
-func balanceText(b *strings.Builder, r *outcome) {
+func balanceText(w io.Writer, r *outcome) {
 	c := r.Comparison
-	line := func(format string, args ...any) { fmt.Fprintln(b, pattern.Visible(fmt.Sprintf(format, args...))) }
+	line := func(format string, args ...any) { fmt.Fprintln(w, pattern.Visible(fmt.Sprintf(format, args...))) }
 	line("%s", headline(r))
 	for _, l := range listsOf(r) {
 		if len(l.functions) > 0 {
-			fmt.Fprintf(b, "\n%s:\n", strings.ToUpper(l.name[:1])+l.name[1:])
+			fmt.Fprintf(w, "\n%s:\n", strings.ToUpper(l.name[:1])+l.name[1:])
 		}
 		for i := range l.functions {
 			f := &l.functions[i]
@@ -111,7 +112,7 @@ func balanceText(b *strings.Builder, r *outcome) {
 		}
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintln(b)
+		fmt.Fprintln(w)
 		line("Note: %s", note)
 	}
 }
@@ -125,9 +126,9 @@ func movedText(f *release.Function) string {
 }
 
 // balanceMarkdown writes what changed, for a pull request.
-func balanceMarkdown(b *strings.Builder, r *outcome) {
+func balanceMarkdown(w io.Writer, r *outcome) {
 	c := r.Comparison
-	fmt.Fprintf(b, "%s\n\n", forms.Escape(headline(r)))
+	fmt.Fprintf(w, "%s\n\n", forms.Escape(headline(r)))
 	var rows [][]string
 	for _, l := range listsOf(r) {
 		for i := range l.functions {
@@ -137,18 +138,18 @@ func balanceMarkdown(b *strings.Builder, r *outcome) {
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(b, "%s\n", forms.Table([]string{"", "function", "before:", "now:", "points:", "line"}, rows))
+		fmt.Fprintf(w, "%s\n", forms.Table([]string{"", "function", "before:", "now:", "points:", "line"}, rows))
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(b, "Note: %s\n\n", forms.Escape(note))
+		fmt.Fprintf(w, "Note: %s\n\n", forms.Escape(note))
 	}
 }
 
 // balanceGithub writes an annotation for each function that costs more: an error if a budget is broken.
-func balanceGithub(b *strings.Builder, r *outcome) {
+func balanceGithub(w io.Writer, r *outcome) {
 	more, _, _ := r.Comparison.Lists()
 	for i := range more {
 		_, p := placeOf(&more[i])
-		r.annotate(b, p, budget.Fail, "profguard: "+more[i].Name, r.Comparison.Sentence(&more[i]))
+		r.annotate(w, p, budget.Fail, "profguard: "+more[i].Name, r.Comparison.Sentence(&more[i]))
 	}
 }

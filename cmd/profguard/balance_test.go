@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 func TestBalanceOfUndecided(t *testing.T) {
 	f := release.Function{Name: "main.search", Status: release.Undecided, Line: release.Frame{Function: "main.search", File: "shop/search.go", Line: 46}}
 	sure := release.Function{Name: "main.audit", Status: release.Grown, Named: true}
-	for _, write := range []func(*strings.Builder, *outcome){balanceText, balanceMarkdown} {
+	for _, write := range []func(io.Writer, *outcome){balanceText, balanceMarkdown} {
 		for _, functions := range [][]release.Function{{f}, {sure, f}, {f, f, f, f}} {
 			var b strings.Builder
 			write(&b, &outcome{Results: []budget.Result{{Verdict: budget.Inconclusive}}, Comparison: &release.Comparison{Per: "request", Functions: functions}})
@@ -38,7 +39,7 @@ func TestBalanceOfUndecided(t *testing.T) {
 // What has only moved to a function that costs more is said in each form, and is no part of its points.
 func TestBalanceOfMovedPart(t *testing.T) {
 	f := release.Function{Name: "main.quote", Status: release.Grown, Named: true, New: true, Points: release.Growth{Value: 0.1, Low: 0.05, High: 0.15}, Moved: 0.2}
-	for _, write := range []func(*strings.Builder, *outcome){balanceText, balanceMarkdown, balanceGithub} {
+	for _, write := range []func(io.Writer, *outcome){balanceText, balanceMarkdown, balanceGithub} {
 		var b strings.Builder
 		write(&b, &outcome{code: new(worktree), Results: []budget.Result{{Verdict: budget.Fail}}, Comparison: &release.Comparison{Per: "request", Functions: []release.Function{f}}})
 		if want := "+30.0 points, of which 20.0 moved: +10.0 points (+5.0 to +15.0)"; !strings.Contains(b.String(), want) {

@@ -90,10 +90,8 @@ func (r *outcome) as(w io.Writer, format string) error {
 	case "junit":
 		return r.junit().Write(w)
 	}
-	var b strings.Builder
-	map[string]func(*strings.Builder){"text": r.text, "markdown": r.markdown, "github": r.github}[format](&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	map[string]func(io.Writer){"text": r.text, "markdown": r.markdown, "github": r.github}[format](w)
+	return nil
 }
 
 // locate gives files their paths in the repository, where they are in it.
@@ -114,32 +112,32 @@ func (r *outcome) locate() {
 }
 
 // text writes for people.
-func (r *outcome) text(b *strings.Builder) {
+func (r *outcome) text(w io.Writer) {
 	if r.Comparison != nil {
-		balanceText(b, r)
+		balanceText(w, r)
 	} else {
 		for _, p := range r.Profiles {
 			if !p.Base {
-				fmt.Fprintln(b, p)
+				fmt.Fprintln(w, p)
 			}
 		}
 	}
-	fmt.Fprintln(b)
+	fmt.Fprintln(w)
 	for _, result := range r.Results {
-		fmt.Fprintln(b, result)
+		fmt.Fprintln(w, result)
 	}
-	fmt.Fprintf(b, "\n%s\n", r.summary())
+	fmt.Fprintf(w, "\n%s\n", r.summary())
 }
 
 // markdown writes a comment for a pull request: first what is broken.
-func (r *outcome) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "**profguard %s: %s** (%s).\n\n", r.command, r.Overall, r.summary())
+func (r *outcome) markdown(w io.Writer) {
+	fmt.Fprintf(w, "**profguard %s: %s** (%s).\n\n", r.command, r.Overall, r.summary())
 	if r.Comparison != nil {
-		balanceMarkdown(b, r)
+		balanceMarkdown(w, r)
 	} else {
 		for _, p := range r.Profiles {
 			if !p.Base {
-				fmt.Fprintf(b, "%s\n\n", forms.Escape(p.String()))
+				fmt.Fprintf(w, "%s\n\n", forms.Escape(p.String()))
 			}
 		}
 	}
@@ -163,7 +161,7 @@ func (r *outcome) markdown(b *strings.Builder) {
 			rows[i] = rows[i][:3]
 		}
 	}
-	b.WriteString(forms.Table(header, rows))
+	fmt.Fprint(w, forms.Table(header, rows))
 }
 
 // junit has a test case for each budget. What is undecided counts as skipped, with its reason and what was found.
@@ -216,14 +214,14 @@ func (p place) String() string {
 }
 
 // annotate writes an annotation, beside a line if that is in the repository.
-func (r *outcome) annotate(b *strings.Builder, p place, v budget.Verdict, title, text string) {
+func (r *outcome) annotate(w io.Writer, p place, v budget.Verdict, title, text string) {
 	a := forms.Annotation{Level: level(v), Title: title, Text: text}
 	if r.code.has(p.file) {
 		a.File, a.Line = p.file, p.line
 	} else if at := p.String(); at != "" {
 		a.Text += "\n" + at
 	}
-	b.WriteString(a.String())
+	fmt.Fprint(w, a)
 }
 
 // blameOf is the line that an offender is blamed on.
@@ -260,9 +258,9 @@ func placesOf(r *budget.Result, line func(*budget.Offender) budget.Frame) (place
 }
 
 // github writes annotations, which GitHub shows beside the lines of a pull request.
-func (r *outcome) github(b *strings.Builder) {
+func (r *outcome) github(w io.Writer) {
 	if r.Comparison != nil {
-		balanceGithub(b, r)
+		balanceGithub(w, r)
 	} else {
 		for i := range r.Results {
 			result := &r.Results[i]
@@ -272,12 +270,12 @@ func (r *outcome) github(b *strings.Builder) {
 			title := "profguard: " + result.Budget.String()
 			places := placesOf(result, ownerOf)
 			if len(places) == 0 || result.Verdict != budget.Fail { // lines only for what is proved
-				r.annotate(b, place{}, result.Verdict, title, result.Reason)
+				r.annotate(w, place{}, result.Verdict, title, result.Reason)
 				continue
 			}
-			r.annotate(b, places[0], result.Verdict, title, result.String())
+			r.annotate(w, places[0], result.Verdict, title, result.String())
 			for _, p := range places[1:] {
-				r.annotate(b, p, result.Verdict, title, p.function+" is over the limit, too")
+				r.annotate(w, p, result.Verdict, title, p.function+" is over the limit, too")
 			}
 		}
 	}
@@ -285,5 +283,5 @@ func (r *outcome) github(b *strings.Builder) {
 	if r.Balance != "" {
 		text = r.Balance
 	}
-	r.annotate(b, place{}, r.overall(), "profguard "+r.command+": "+r.Overall, text)
+	r.annotate(w, place{}, r.overall(), "profguard "+r.command+": "+r.Overall, text)
 }

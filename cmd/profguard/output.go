@@ -37,7 +37,7 @@ func outputsFlag(f *flag.FlagSet, out io.Writer, formats ...string) *outputs {
 	return o
 }
 
-// write writes a report in each of the formats.
+// write writes a report in each of the formats. Writing to the buffer that it gets does not fail.
 func (o *outputs) write(report func(w io.Writer, format string) error) error {
 	list := o.list
 	if len(list) == 0 {

@@ -153,7 +153,7 @@ func (r *roller) listen(ctx context.Context, address string, jobs []string, ever
 }
 
 // writeRollout writes an outcome in a format.
-func writeRollout(w io.Writer, format string, out *rollout.Outcome) (err error) {
+func writeRollout(w io.Writer, format string, out *rollout.Outcome) error {
 	switch format {
 	case "json":
 		return forms.JSON(w, struct {
@@ -163,11 +163,11 @@ func writeRollout(w io.Writer, format string, out *rollout.Outcome) (err error) 
 	case "junit":
 		return rolloutSuite(out).Write(w)
 	case "markdown":
-		_, err = io.WriteString(w, rolloutMarkdown(out))
+		fmt.Fprint(w, rolloutMarkdown(out))
 	default:
-		_, err = io.WriteString(w, rolloutText(out))
+		fmt.Fprint(w, rolloutText(out))
 	}
-	return err
+	return nil
 }
 
 // mostRows is how many functions are listed of those that may cost more, or that do not.

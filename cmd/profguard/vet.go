@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/forms"
@@ -56,17 +55,15 @@ func writeMistakes(w io.Writer, format string, list []mistake) error {
 			Mistakes []mistake `json:"mistakes"`
 		}{1, list})
 	}
-	var b strings.Builder
 	for _, m := range list {
 		if format == "github" {
-			b.WriteString(forms.Annotation{Level: "error", File: m.File, Line: m.Line, Title: "profguard vet", Text: m.Text}.String())
+			fmt.Fprint(w, forms.Annotation{Level: "error", File: m.File, Line: m.Line, Title: "profguard vet", Text: m.Text})
 		} else {
-			fmt.Fprintf(&b, "%s:%d:%d: %s\n", m.File, m.Line, m.Column, m.Text)
+			fmt.Fprintf(w, "%s:%d:%d: %s\n", m.File, m.Line, m.Column, m.Text)
 		}
 	}
 	if format == "text" && len(list) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", unit.Plural(len(list), "mistake"))
+		fmt.Fprintf(w, "\n%s\n", unit.Plural(len(list), "mistake"))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return nil
 }
