@@ -240,7 +240,10 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 		return nil, err
 	}
 	for i, r := range rules {
-		o := release.Options{Per: r.Per, Limit: limitOf(&r), Except: r.Except, Label: r.Label}
+		o := release.Options{Per: r.Per, Except: r.Except, Label: r.Label}
+		if r.Class.IsEach() {
+			o.Limit = r.Limit
+		}
 		c, err := release.Compare(ctx, before, now, o)
 		if err != nil {
 			return nil, err
@@ -251,7 +254,7 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 		f := judge.Finding{Samples: int64(c.Now.Samples)}
 		why := "diff judges budgets on each function, on each value of a label, and on the process; check -base judges others"
 		switch {
-		case (r.Class == judge.EachFunction || r.Class == judge.EachValue) && r.Kind == kinds.CPU && r.In == "" && len(r.Where) == 0:
+		case r.Class.IsEach() && r.ComparesBuilds():
 			f.Verdict = c.Verdict()
 			why = whyFunctions(c, f.Verdict, cmp.Or(r.Label, "function"))
 			if c.Without > 0.1 {
@@ -275,14 +278,6 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 	}
 	d.Balance = d.Comparison.Balance()
 	return d, nil
-}
-
-// limitOf is the growth of a function that matters to a rule.
-func limitOf(r *judge.Rule) float64 {
-	if r.Class.IsEach() {
-		return r.Limit
-	}
-	return 0
 }
 
 // whyFunctions says why no function or value, or which one, has grown too much.

@@ -104,16 +104,12 @@ func (p *prober) unit(text string) error {
 // prepare checks the flags and compiles the budgets.
 func (p *prober) prepare(set budget.Set, concurrency int) error {
 	j := &p.judged
-	set, err := p.withoutGrowth(set)
-	if err != nil {
+	if err := p.takes(set); err != nil {
 		return err
 	}
-	rules, err := bridge.Rules(set)
 	switch {
-	case err != nil:
-		return err
-	case len(set) > series.Max:
-		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", series.Max, len(set))
+	case len(p.rules) > series.Max:
+		return fmt.Errorf("expected at most %d budgets, found %d: each has a dozen series for each target", series.Max, len(p.rules))
 	case len(p.allowed.hosts)+len(p.allowed.nets) == 0:
 		return errors.New("expected -allow with the targets that may be probed, such as -allow '*.shop:6060' or -allow 10.1.0.0/16: anyone who can reach the probe can make it send requests")
 	case p.source.credentials.file != "" && p.allowed.anyHost() != "":
@@ -135,8 +131,8 @@ func (p *prober) prepare(set budget.Set, concurrency int) error {
 	if j.Window = time.Duration(p.source.seconds) * time.Second; j.Every < j.Window {
 		return fmt.Errorf("-every: expected the scrape_interval, at least -seconds (%v), found %v", j.Window, j.Every)
 	}
-	j.Budgets, j.Kind, p.rules = set, (*judge.Rule).SampledBy, rules
-	for _, text := range unitsOf(rules) {
+	j.Kind = (*judge.Rule).SampledBy
+	for _, text := range unitsOf(p.rules) {
 		if err := p.unit(text); err != nil {
 			return err
 		}
@@ -161,24 +157,23 @@ var probeResults = []string{
 	"panic",   // the probe has panicked
 }
 
-// withoutGrowth are the budgets that a probe can judge. A file of budgets may be that of a guard, which
-// has baselines.
-func (p *prober) withoutGrowth(set budget.Set) (kept budget.Set, err error) {
+// takes keeps the budgets that a probe can judge. A file of budgets may be that of a guard, which has baselines.
+func (p *prober) takes(set budget.Set) error {
 	rules, err := bridge.Rules(set)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range rules {
 		if rules[i].Test == judge.Grows {
 			fmt.Fprintf(p.source.err, "%s: left out, without series: the probe has no baseline; docs/releases.md says how releases are compared\n", set[i])
 			continue
 		}
-		kept = append(kept, set[i])
+		p.judged.Budgets, p.rules = append(p.judged.Budgets, set[i]), append(p.rules, rules[i])
 	}
-	if len(kept) == 0 {
-		return nil, errors.New("expected budgets that a probe can judge, found only budgets of growth: drop them, and give for instance -budget 'no function above 30%'")
+	if len(p.rules) == 0 {
+		return errors.New("expected budgets that a probe can judge, found only budgets of growth: drop them, and give for instance -budget 'no function above 30%'")
 	}
-	return kept, nil
+	return nil
 }
 
 const welcome = `profguard probe, an exporter for Prometheus

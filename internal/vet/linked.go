@@ -145,7 +145,7 @@ func (ps *programs) missing(texts []string, linked []*listed) (map[string]string
 func (s *sentence) unmatched(near map[string]string) (found []Finding) {
 	for _, text := range s.patterns() {
 		hint, is := near[text]
-		if !is || hint == "" && s.rule.IsAbsent() && text == s.Subject {
+		if !is || hint == "" && s.rule.Test == judge.Absent && text == s.Subject {
 			continue
 		}
 		remedy := "check the spelling, or take it out"
