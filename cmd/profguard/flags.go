@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/profguard/profguard/internal/forms"
 )
 
 // The exit status.
@@ -60,4 +65,66 @@ func either(list []string) string {
 // appending reads a flag that may be given several times.
 func appending(list *[]string) func(string) error {
 	return func(s string) error { *list = append(*list, s); return nil }
+}
+
+// outputs are the formats of a report, each with its file, "" for standard output.
+type outputs struct {
+	out  io.Writer
+	list []output
+}
+
+type output struct{ format, file string }
+
+// outputsFlag is -o, the same for all commands. A file is made at once, because a comparison takes long.
+func outputsFlag(f *flag.FlagSet, out io.Writer, formats ...string) *outputs {
+	o := &outputs{out: out}
+	f.Func("o", "write this `format`: "+either(formats)+" (default text), or format=FILE into a file; may be given several times", func(s string) error {
+		format, file, named := strings.Cut(s, "=")
+		if !slices.Contains(formats, format) {
+			return fmt.Errorf("expected %s", either(formats))
+		}
+		o.list = append(o.list, output{format, file})
+		if named {
+			return os.WriteFile(file, nil, 0o666)
+		}
+		return nil
+	})
+	return o
+}
+
+// write writes a report in each of the formats. Writing to the buffer that it gets does not fail.
+func (o *outputs) write(report func(w io.Writer, format string) error) error {
+	list := o.list
+	if len(list) == 0 {
+		list = []output{{format: "text"}}
+	}
+	for _, to := range list {
+		var b bytes.Buffer
+		err := report(&b, to.format)
+		switch {
+		case err != nil:
+		case to.file == "":
+			_, err = o.out.Write(b.Bytes())
+		default:
+			err = os.WriteFile(to.file, b.Bytes(), 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed writes an error for programs that read JSON: an empty file would tell them nothing.
+func (o *outputs) failed(err error) {
+	o.list = slices.DeleteFunc(o.list, func(to output) bool { return to.format != "json" })
+	if len(o.list) == 0 {
+		return
+	}
+	_ = o.write(func(w io.Writer, _ string) error { // the command returns the first error
+		return forms.JSON(w, struct {
+			Version int    `json:"version"`
+			Error   string `json:"error"`
+		}{1, err.Error()})
+	})
 }
