@@ -165,10 +165,10 @@ func (n *Names) packageID(path string) int32 {
 func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
 
 // handles reports whether a function is of the packages that call what begins something: handlers,
-// and the code that pprof.Do labels.
+// and the code that pprof.Do or label.Do labels.
 func (n *Names) handles(id decode.ID) bool {
 	pkg := n.packages[n.pkg[id]]
-	return pkg == "runtime/pprof" || pkg == "net/http" || strings.HasPrefix(pkg, "net/http/")
+	return pkg == "runtime/pprof" || pkg == module+"label" || pkg == "net/http" || strings.HasPrefix(pkg, "net/http/")
 }
 
 // continues reports whether a frame is the body of a loop over a function (handle-range1), in a

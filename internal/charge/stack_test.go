@@ -90,6 +90,7 @@ func TestWayIn(t *testing.T) {
 		"a loop of a callee":             serve + "main.handle;|main.work;strings.Lines.func1;main.work-range1;main.leaf",
 		"a loop of a goroutine":          "main.start.func1;strings.Lines.func1;main.start.func1-range1;|main.work",
 		"labelled code":                  serve + "main.handle;runtime/pprof.Do;main.handle.func1;|main.work",
+		"labelled by package label":      serve + "main.handle;github.com/profguard/profguard/label.Do;main.handle.func1;|main.work",
 		"a proxy's transport":            serve + "main.logging.func1;net/http/httputil.(*ReverseProxy).ServeHTTP;main.(*transport).RoundTrip;|main.work",
 		"a handler named as a method":    serve + "main.(*mw).ServeHTTP;net/http.HandlerFunc.ServeHTTP;main.(*App).Push;|main.work",
 		"a driver":                       "runtime.main;main.main;main.load;|database/sql.(*DB).Query;example.com/log.(*conn).Query;example.com/cache.Get",
