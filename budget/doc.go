@@ -8,7 +8,7 @@
 //	)
 //	results, err := set.Judge(profile, budget.Facts{})
 //
-// The package is pure: it starts nothing, and reads nothing but the day, for "until".
+// The package starts nothing, and reads nothing but the day, for "until".
 // The rest of this page is the reference of the language.
 //
 // # Budgets
@@ -40,12 +40,12 @@
 // "no package" leaves out your own module and package main: name these to limit
 // them. Patterns, "flat" and "except none" count every function of a stack, as
 // pprof does. To limit work that is spread over small functions, name their package.
-// The full rule is in https://github.com/profguard/profguard/blob/main/docs/design.md
+// https://github.com/profguard/profguard/blob/main/docs/design.md has the full rule.
 //
 // # Values of a label
 //
-// "no" and any other word judge each value of the pprof label of that name by itself: for whom the
-// program works, and not in which code.
+// "no" and any other word judge each value of the pprof label of that name by itself:
+// for whom the program works, and not in which code. Package label sets labels.
 //
 //	no tenant above 30%
 //	no endpoint above 0.5 cores except "GET /healthz", internal
@@ -53,16 +53,14 @@
 //	no tenant above 40% of goroutine
 //	no "http.route" above 30% in main.(*Server).ServeHTTP
 //
-// The name of a label goes in double quotes where it is not only letters, digits, "_" and "-", or is a
-// word that the language has or takes for one of its own ("method"). Package label sets labels. Samples
-// without the label count for the whole, and for no value; where they are more than a tenth, the Reason
-// says how many. If no sample has the label, nothing is judged. If there are more than 1,000 values, only
-// those with the most samples are looked at, and nothing passes. The report names the function that costs
-// most of a value that is over the limit.
+// The name of a label needs double quotes if it has other characters than letters, digits,
+// "_" and "-", or could be a word of the language ("method"). Samples
+// without the label count for no value, only for the whole. With more than 1,000 values,
+// those with the most samples are judged, and nothing passes.
 //
-// "per" divides each value by its own series of a counter: those whose label of the same name has the
-// value, or whose label behind "by" has it. A value without such series, or with too little work, is
-// undecided by itself: others may fail, and nothing passes until it is decided. A test has no such counters.
+// "per" divides each value by its own series of a counter: those in which the label of the same
+// name, or the one behind "by", has the value. A value without such series, or with too little work, is
+// undecided: others may fail, and nothing passes until it is decided. A test has no such counters.
 //
 // # Patterns
 //
@@ -88,8 +86,8 @@
 //   - A package named like a word of the language ("for") needs double quotes. One
 //     named like a figure or a quantity (heap, cpu, lock) needs its full path:
 //     container/heap.
-//   - Work that the standard library has moved counts for the old package, as
-//     encoding/json/v2 for encoding/json. The name of a function means that one only.
+//   - Work that the standard library has moved counts for the old package, too:
+//     encoding/json/v2 for encoding/json. The name of a function has only that function.
 //
 // # Process and figures
 //
@@ -101,8 +99,8 @@
 //	rss below 512MiB              # resident memory
 //	gc below 25%                  # the garbage collector's share of the CPU time
 //
-// From a saved profile, goroutines and heap need one of that kind. There gc is read from a CPU
-// profile, and may be several times as large, and rss is inconclusive.
+// In a saved profile, goroutines and heap need a profile of that kind, gc needs a CPU profile and
+// may be several times as large, and rss is inconclusive.
 //
 // # Limits
 //
@@ -132,8 +130,8 @@
 //	mutex         waits that holders of locks have caused
 //	block         time that goroutines were blocked
 //
-// A limit on allocs, mutex or block without cores and "per" is for one period of a
-// guard (Config.Every), and for the whole profile in Judge. Possible limits are:
+// Without cores and "per", a limit on allocs, mutex or block is for one period of a guard
+// (Config.Every), and for the whole profile in Judge. These limits are possible:
 //
 //	                    above, below                                   grows
 //	cpu                 %, cores, duration per work                    points, also per work, % per work
@@ -163,19 +161,19 @@
 //
 // "absent" fails on one sample. It passes after 299 samples without one: the share is
 // below 1%, with one error in twenty. Name the function: "regexp/syntax absent" also
-// forbids matching, where "regexp.compile absent" forbids compiling only.
+// forbids matching, "regexp.compile absent" forbids only compiling.
 //
-// "grows" compares with a baseline, an earlier profile of the same program. A guard
-// without one compares with the build before, if it has a DumpDir: CPU of each function,
-// each value of a label and a pattern in points, and of the process. Packages, percent of functions and
-// patterns, and flat, in, where and "except none" need a Config.Baseline, and a guard takes no
-// growth of other kinds than CPU. Points per unit of work go with "no function" and labels, and not with
-// flat, in, where or "except none".
+// "grows" compares with a baseline, an earlier profile of the same program. A guard has
+// Config.Baseline, or the build before if it has a DumpDir. It compares CPU only. The build
+// before gives points of functions, values of a label and patterns, and % of the process: for
+// packages, percent of functions and patterns, flat, in, where and "except none", set
+// Config.Baseline. Points per unit of work go with "no function" and labels, without flat, in,
+// where and "except none".
 //
 // "steady" is for tests: memory or goroutines must not grow with more calls.
 //
 // "leaked" needs Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile. In a
-// test, goroutines that the work has started and that do not end fail the budget.
+// test, it fails if the work starts goroutines that do not end.
 //
 // # Clauses
 //
@@ -207,17 +205,17 @@
 // summary, or of those with the given labels.
 //
 // "except": samples through an accepted function count neither for it nor for its
-// callers. Functions that it calls still count; if it is of another module, those that
+// callers. Functions that it calls still count; if it belongs to another module, those that
 // the module calls. "until" accepts to the end of a day, in UTC. "from" accepts a
 // function only below another, and does not go with "grows". Both belong to the one
-// pattern in front of them. A value of a label has to be equal, and takes "until" only.
+// pattern in front of them. A value of a label has to be equal, and takes only "until".
 //
-// "where" compares for equality. Values with blanks, commas, quotes, "*" or "..." go in
+// "where" compares for equality. Values with blanks, commas, quotes, "*" or "..." need
 // double quotes. Only profiles of CPU and goroutines have labels.
 //
-// "when" keeps budgets quiet in an idle process, where some function always has 60%.
-// While it does not hold, the verdict is inconclusive. "for" takes windows in a row, or a
-// duration. https://github.com/profguard/profguard/blob/main/docs/alerts.md has the default.
+// "when" is for idle processes, in which some function always has 60%. While it does not
+// hold, the verdict is inconclusive. "for" takes windows in a row, or a duration.
+// https://github.com/profguard/profguard/blob/main/docs/alerts.md has the default.
 //
 // # Verdicts
 //
@@ -228,12 +226,12 @@
 //	pass            the upper bound is below 1.25 times the limit                one in a thousand
 //	inconclusive    too few samples, a disturbed window, or "when" did not hold  -
 //
-// For a share with a limit above two thirds, a pass is below the middle between the
+// If the limit of a share is above two thirds, a pass is below the middle between the
 // limit and 100%. Figures are counted, and have no such bounds. The Reason says why a
 // result is inconclusive, and how many samples would be enough.
 //
-// A stack in a CPU profile has 64 frames, in others 128. Deeper ones lack their callers,
-// which makes budgets on callers less certain. Go up to 1.22 keeps only 32 in others.
+// A stack has at most 64 frames in a CPU profile, and 128 in others (32 up to Go 1.22). Deeper ones
+// lack their callers, which makes budgets on callers less certain.
 //
 // # Grammar
 //
@@ -277,8 +275,8 @@
 //
 // # Canonical form
 //
-// [Budget.String] prints a budget in one form, which parses to the same budget. Clauses
-// come in the order of the grammar. "point", "core" and "µs" are read, too.
+// [Budget.String] prints a budget in one form, which parses to the same budget, with clauses
+// in the order of the grammar. "point", "core" and "µs" are read, too.
 //
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
 package budget
