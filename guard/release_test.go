@@ -134,7 +134,7 @@ func TestReleases(t *testing.T) {
 		if len(firing) == 0 || !strings.Contains(firing[0].Message, "main.audit") || len(firing[0].Result.Offenders) == 0 || firing[0].Result.Offenders[0].Blame.Line != 46 {
 			t.Fatalf("an expensive build: %+v", w.events)
 		}
-		for _, part := range []string{"main.audit costs ", " a request, nothing before: +", "v1.1.0 (abcdef0) against v1.0.1 (abcdef0)", "audit.go:46"} {
+		for _, part := range []string{"main.audit costs ", " per request, nothing before: +", "v1.1.0 (abcdef0) against v1.0.1 (abcdef0)", "audit.go:46"} {
 			if !strings.Contains(firing[0].Message, part) {
 				t.Errorf("%q is not in %q", part, firing[0].Message)
 			}

@@ -914,10 +914,10 @@ func TestDiffTenants(t *testing.T) {
 		said           string
 	}{
 		{"old same" + work, "no tenant grows above 5 points per request", exitKept, "PASS no tenant grows above 5 points per request\n  no tenant has"},
-		{"old dearer" + work, "no tenant grows above 5 points per request", exitBroken, "tenant acme costs 6.667ms a request, 666.7µs before: +42.9 points ("},
+		{"old dearer" + work, "no tenant grows above 5 points per request", exitBroken, "tenant acme costs 6.667ms per request, 666.7µs before: +42.9 points ("},
 		{"old dearer", "no tenant grows above 5 points", exitBroken, "tenant acme costs 33.33%, 4.76% before: "},
 		{"old dearer" + work, "no tenant grows above 5 points per request except acme", exitKept, "no tenant has"},
-		{"old new" + work, "no tenant grows above 5 points per request", exitBroken, "tenant fresh costs 6ms a request, nothing before: "},
+		{"old new" + work, "no tenant grows above 5 points per request", exitBroken, "tenant fresh costs 6ms per request, nothing before: "},
 		{"none new" + work, "no tenant grows above 5 points per request", exitUndecided, "no sample has the label tenant before"},
 		{"old none" + work, "no tenant grows above 5 points per request", exitUndecided, "no sample has the label tenant now"},
 		{"ids ids" + work, "no tenant grows above 5 points per request", exitKept, "no tenant has"}, // what each may have is known

@@ -259,7 +259,7 @@ func TestTrialGrowthOffender(t *testing.T) {
 	if f.Who != "main.parent" || res.Offenders[0].Function != f.Who || math.Abs(f.Value-grown) > 1e-9 || f.Low <= 0.05 || f.Hits != 540 {
 		t.Errorf("the finding is of %s, by %v above %v, %d hits: %s", f.Who, f.Value, f.Low, f.Hits, res)
 	}
-	if want := "main.parent costs 6.545ms a call, 2ms before: +45.5 points"; !strings.HasPrefix(res.Reason, want) {
+	if want := "main.parent costs 6.545ms per call, 2ms before: +45.5 points"; !strings.HasPrefix(res.Reason, want) {
 		t.Errorf("the reason is %q, want %q", res.Reason, want)
 	}
 }

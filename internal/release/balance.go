@@ -297,12 +297,12 @@ func (c *Comparison) Named(name string) string {
 	return c.Label + " " + name
 }
 
-// Sentence says what a function costs now and did before: "main.valid costs 1.9 ms a request, 0.4 ms
+// Sentence says what a function costs now and did before: "main.valid costs 1.9 ms per request, 0.4 ms
 // before: +24 points (+17 to +31)".
 func (c *Comparison) Sentence(f *Function) string {
 	before, per := c.Amount(f.Before), ""
 	if c.Per != "" {
-		per = " a " + c.Per
+		per = " per " + c.Per
 	}
 	if f.New {
 		before = "nothing"

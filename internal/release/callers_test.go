@@ -72,7 +72,7 @@ func TestMovedAndGrown(t *testing.T) {
 func TestMovedPartText(t *testing.T) {
 	f := Function{Name: "main.quote", Status: Grown, New: true, Now: 0.003, Points: Growth{0.1, 0.05, 0.15}, Moved: 0.2}
 	c := &Comparison{Per: "request"}
-	if got, want := c.Sentence(&f), "main.quote costs 3ms a request, nothing before: +30.0 points, of which 20.0 moved: +10.0 points (+5.0 to +15.0)"; got != want {
+	if got, want := c.Sentence(&f), "main.quote costs 3ms per request, nothing before: +30.0 points, of which 20.0 moved: +10.0 points (+5.0 to +15.0)"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got, want := f.Short(), "main.quote +10.0 points (beside 20.0 that moved)"; got != want {

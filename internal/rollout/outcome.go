@@ -247,7 +247,7 @@ func (r *Outcome) sentence() string {
 	default:
 		text += "is undecided"
 	}
-	text += fmt.Sprintf("; a %s takes %.1f%% of the CPU that it took in %s (%.1f%% to ", r.Unit, 100*(1+r.Process.Value), r.Before, 100*(1+r.Process.Low))
+	text += fmt.Sprintf("; each %s takes %.1f%% of the CPU that it took in %s (%.1f%% to ", r.Unit, 100*(1+r.Process.Value), r.Before, 100*(1+r.Process.Low))
 	if r.Process.High > 10 {
 		text += "any)"
 	} else {

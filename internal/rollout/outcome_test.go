@@ -24,7 +24,7 @@ func TestNewNames(t *testing.T) {
 // TestWhole: a process that costs more names no function where none is sure, or all that are were accepted.
 func TestWhole(t *testing.T) {
 	r := Outcome{Job: "shop", State: Dearer, Unit: request, Process: &Change{0.5, 0.2, 0.8}}
-	if text := r.sentence(); !strings.Contains(text, "costs more as a whole, with no function to name; a request takes 150.0%") {
+	if text := r.sentence(); !strings.Contains(text, "costs more as a whole, with no function to name; each request takes 150.0%") {
 		t.Error(text)
 	}
 }

@@ -174,7 +174,7 @@ func TestReasonWords(t *testing.T) {
 		f := release.Function{Name: "main.search", Now: 0.004, Before: 0.003, Line: line, Blame: blame}
 		return share(evidence.Inconclusive, judge.Released{Of: &release.Comparison{Per: "request"}, Function: &f})
 	}
-	const may, tell = "main.search costs 4ms a request, 3ms before: +0.0 points (+0.0 to +0.0)", "; more samples will tell; unknown build against unknown build"
+	const may, tell = "main.search costs 4ms per request, 3ms before: +0.0 points (+0.0 to +0.0)", "; more samples will tell; unknown build against unknown build"
 	own := release.Frame{Function: "main.search", File: "/shop/search.go", Line: 46}
 	for _, tt := range []struct {
 		budget  string
