@@ -108,8 +108,8 @@ func (r Result) String() string {
 	return text + words.Offenders(r.Budget.terms(), offenders, r.Over)
 }
 
-// Accept returns the sentence of the budget with an "except" for the first offenders, at most so
-// many as most. It is "" if there is no offender, or if the language has no exception for one.
+// Accept returns the sentence of the budget with an "except" for its first offenders. Their number is
+// at most the given one. It is "" if there is no offender, or if the language has no exception for one.
 func (r *Result) Accept(most int) string {
 	b := r.Budget
 	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) || b.Label() != "" && r.Offenders[0].Function == judge.Hidden {

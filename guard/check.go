@@ -36,19 +36,21 @@ type TB interface {
 // It calls work again and again, one call after the other, on a goroutine of its own, until
 // every budget is decided or one has failed, but not longer than [Checker.Max]. Then it
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
-// ctx at once. docs/test.md says what to do when, and has the limits.
+// ctx at once. docs/test.md says what to do with each result, and has the limits.
 //
 // # What fails, passes and is skipped
 //
 // A test fails on proof that a limit is exceeded. It also fails on a mistake in the test that would
 // be one on any machine: a unit without a counter, a pattern that matches no function (unless
 // it is to be absent), a scope that is never entered, work that hardly uses CPU although the
-// machine is idle, work that replaces the check's label.
+// machine is idle, work that replaces the check's label, work that leaves goroutines running or
+// more and more of them waiting.
 //
 // A test passes on proof that the measured value is less than 1.25 times its limit. For a limit on
 // a share above two thirds, it must be below the middle between the limit and 100%. When the time
-// is up, work that is a little above a limit passes, too, because a test must not fail now and then. The log does not call such a budget kept: "1 too close to the limit to tell".
-// "absent" passes by the samples that there are, and says what they prove.
+// is up, work that is a little above a limit passes, too, because a test must not fail now and then.
+// The log does not call such a budget kept: "1 too close to the limit to tell".
+// "absent" passes on any number of samples, and the log says what they prove.
 //
 // A busy machine never fails a test. If it leaves a check of CPU undecided, the check goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the
@@ -56,34 +58,24 @@ type TB interface {
 //
 // # What is measured
 //
-// Budgets on the CPU of the process and on its allocations are judged by counters of the
-// kernel and the runtime, and mostly decided within a second. They count everything from the first
-// call until the goroutines of the calls have ended, garbage collection and the making of requests
-// included. The use of other goroutines, such as those of parallel tests, is not subtracted. So it
-// can only keep a budget from passing: then CPU is sampled, and a test of allocations is skipped.
-// CPU is also sampled if the first call takes longer than a second.
+// Counters of the kernel and the runtime judge the CPU of the process and its allocations, mostly
+// within a second. They count everything from the first call until the goroutines of the calls
+// have ended, with garbage collection. The use of other goroutines, such as those of parallel tests,
+// is not subtracted, so it can only keep a budget from passing: then CPU is sampled, and a test of
+// allocations is skipped. CPU is also sampled if the first call takes longer than a second.
 //
-// Let work wait for the goroutines that it starts. If some of them run on after it has
-// returned, or if more and more of them are left waiting, the cost of a call is unknown, and the
-// test fails.
-//
-// CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
-// that starts them, so checks in parallel tests only see their own work. Goroutines that
-// were started before the check, or by another check, do not have it. Nor do finalizers and
-// threads of C code. It is lost where work sets labels of another context than ctx. A server that
-// the test has started earlier lacks the label, too: let work call its handler, or start the server
-// inside work, for many requests a call. If samples without the label would change a verdict, the
-// test is skipped, because they may be those of a parallel test.
+// CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine that
+// starts them, so checks in parallel tests only see their own work. These do not have it: goroutines
+// that were started before the check or by another one, such as those of a server; finalizers;
+// threads of C code; and work that sets labels of another context than ctx. If samples without the
+// label would change a verdict, the test is skipped.
 //
 // The first call warms up and is not measured, unless it takes longer than a second. The unit
 // "call" in budgets "per call" is one call of work. A named function given as work is charged
 // with its own body only, and the functions that it calls are judged in full. If work is a
-// function literal, the same holds for the literal and for the functions that it calls. Budgets
-// on "main" mean the tested package, because go test makes the main package of a test.
-//
+// function literal, the literal and the functions that it calls are charged with their own body
+// only. Budgets on "main" mean the tested package, because go test makes the main package of a test.
 // Work that takes less time than the call of it is too small for shares: repeat it inside work.
-// With -race shares are about the same as without it, but amounts are not: put budgets on time,
-// cores, bytes and allocations into a file that begins with //go:build !race.
 //
 // Among the other kinds of profile, only that of goroutines carries labels. Allocs, heap, mutex
 // and block of functions, and the figures heap, rss and gc, are those of the whole process while
@@ -91,15 +83,10 @@ type TB interface {
 // block take turns, because they make the runtime record all events. "no goroutine leaked"
 // counts the goroutines with this check's label that are left in the end. "goroutines below
 // ..." looks at their number every 100 ms and takes the largest. "goroutines steady" and "heap
-// steady" compare ten or more measurements, each after the same number of calls. If goroutines
-// without the label come with the calls, budgets on goroutines are undecided, and the test is
-// skipped.
+// steady" compare ten or more measurements, each after the same number of calls. If the number of
+// goroutines without the label grows with the calls, budgets on goroutines are undecided.
 //
-// A check that fails keeps its profiles, and its text has the paths: in t.ArtifactDir under
-// go test -artifacts, and otherwise in a folder profguard-check-* of the directory for
-// temporary files, which stays until the test has failed four times more.
-//
-// # Tests of all sorts
+// # Benchmarks, -short, -cpuprofile, -fuzz
 //
 // t may be a *testing.B. Check then runs the benchmark's own b.Loop, reports measured values
 // as metrics, and fails on proof. It only takes budgets on CPU. If -benchtime is too short
@@ -148,9 +135,9 @@ type Checker struct {
 
 	// Strict fails the test unless each budget is kept. Use it on machines where tests run alone.
 	//
-	// The test fails also where a busy machine, parallel tests, -short, -benchtime or -cpuprofile have left a
-	// budget undecided, and where one is too close to its limit to tell. Under go test -fuzz nothing is
-	// judged all the same.
+	// It fails, too, if a busy machine, parallel tests, -short, -benchtime or -cpuprofile have left a
+	// budget undecided, or if one is too close to its limit to tell. Even then nothing is judged under go
+	// test -fuzz.
 	Strict bool
 }
 

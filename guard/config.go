@@ -32,7 +32,7 @@ type Config struct {
 	// error.
 	//
 	// A budget of mutex makes the runtime record one event of contention in ten, if it records none. That makes a
-	// lock that all cores fight for up to a seventh slower.
+	// lock that all cores contend for up to a seventh slower.
 	Budgets budget.Set
 
 	// Every is the time from the start of one window to the start of the next. Default: 1m, or Window if that

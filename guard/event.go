@@ -53,7 +53,7 @@ const (
 	// missing. A budget with "absent" has this event only if a linked name is similar, and a default budget never has it.
 	EventIneffective EventName = "profguard.budget.ineffective"
 	// EventRelease: the cost of this build against the one before is known. It comes once in the life of a
-	// process, also if nothing has changed, and again when another function is proven to cost more.
+	// process, even if nothing has changed, and again when another function is proven to cost more.
 	EventRelease EventName = "profguard.release.compared"
 	// EventExpiring: an exception ("except X until 2027-01-31") ends within a day. Then the budget counts X again.
 	EventExpiring EventName = "profguard.budget.expiring"

@@ -7,8 +7,8 @@ import (
 	"github.com/profguard/profguard/internal/export"
 )
 
-// An Export says which profiles leave the process, and where they go. What leaves, and what it costs,
-// is in docs/export.md.
+// An Export says which profiles leave the process, and where they go. docs/export.md says what leaves,
+// and what it costs.
 type Export struct {
 	// To gets the profiles of each dump. It works without a DumpDir. Default: none.
 	// Without it, no profile leaves.
@@ -21,9 +21,9 @@ type Export struct {
 
 	// Label reports whether a pprof label of samples may leave the process. Default: all may leave.
 	//
-	// A number is its digits. Profiles leave without the labels that it refuses. In events, metrics, status
-	// and page their values are "(hidden)". Dumps in DumpDir have all labels, and a process without a
-	// Label does not send the dumps of one that had it. If it panics, the profile is not sent.
+	// The value of a numeric label comes as its digits. Profiles leave without the labels that Label refuses. In
+	// events, metrics, status and page their values are "(hidden)". Dumps in DumpDir have all labels, and a process
+	// without a Label does not send the dumps of one that had it. If Label panics, the profile is not sent.
 	Label func(key, value string) bool
 
 	// Attributes describe the process in exported profiles, with OpenTelemetry's names. They replace the
@@ -40,8 +40,8 @@ type Export struct {
 //
 // A guard calls it on one goroutine, one profile at a time, and never waits for it. Export should
 // return when ctx ends. If it panics or hangs, that is counted, and the program and the
-// guard go on. A profile is sent twice only after a crash, or if an answer was lost. Its ID is the
-// same then. After an error the profile is sent again later, unless the error wraps
+// guard go on. A profile is sent twice, with the same ID, only after a crash, or if an answer was
+// lost. After an error the profile is sent again later, unless the error wraps
 // [ErrPermanent]. If an error has a method RetryAfter() time.Duration, nothing is sent for that long,
 // and for an hour at most.
 //
@@ -58,8 +58,8 @@ var ErrPermanent = export.ErrPermanent
 
 // A Profile is what an [Exporter] gets. It must not be modified.
 type Profile struct {
-	// ID is the same whenever this profile is sent, also by the next process. That of a dump's
-	// profile is the dump's ID, a dot, and the kind.
+	// ID is the same whenever this profile is sent, even by the next process. For a dump's profile
+	// it is the dump's ID, a dot, and the kind.
 	ID string
 	// Kind is a kind of profile as budgets name it: "cpu", "heap", "allocs", "goroutine" ...
 	Kind       string

@@ -35,8 +35,9 @@ var running atomic.Pointer[Guard]
 
 // Start starts the guard of this process. Its error names every mistake in the configuration, or is
 // [ErrRunning] with the place where the other guard was started. A fault of the machine, such as a
-// DumpDir that cannot be written, is no error, so that it keeps no service from starting: it becomes
-// a metric, an event and a part of [Guard.Status], like all faults after Start, and is tried again.
+// DumpDir that cannot be written, is no error, because it must not keep a service from starting. Like
+// all faults after Start, it becomes a metric, an event and a part of [Guard.Status].
+//
 // Start logs one line: the number of budgets, the folder of the dumps, and the build that this one is
 // compared with.
 func Start(cfg Config) (*Guard, error) {

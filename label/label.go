@@ -5,10 +5,10 @@
 //	label.Do(ctx, "tenant", id, func(ctx context.Context) { ... })
 //
 // Budgets such as "no endpoint above 30%" and "no tenant above 0.5 cores" read them. A goroutine
-// inherits the labels of the goroutine that starts it, so it counts for the request even if it
-// outlives it. Labels that other code has set in a context stay.
+// inherits the labels of the goroutine that starts it, so its work counts for the request even
+// after the request has ended. Labels that other code has set in a context stay.
 //
-// Use keys with some hundreds of values at most, such as tenants and endpoints, and no IDs of
+// Use keys with at most a few hundred values, such as tenants and endpoints, and no IDs of
 // requests. Each value makes samples of its own, and a budget judges 1,000 values.
 package label
 
@@ -28,7 +28,7 @@ const Endpoint = "endpoint"
 
 // Handler serves the requests of mux with the label endpoint, in the context of the request and on
 // its goroutine. Its value is the pattern that mux chooses, such as "GET /users/{id}". It is never
-// the path, because clients choose paths, and there is no end of them. Requests without a pattern,
+// the path, because clients can make up any number of paths. Requests without a pattern,
 // and those that mux redirects, have no label. The handler gets the server's own ResponseWriter, so
 // that it may hijack the connection.
 //
@@ -56,7 +56,7 @@ func Handler(mux *http.ServeMux) http.Handler {
 var redirect = reflect.TypeOf(http.RedirectHandler("/", http.StatusFound))
 
 // Do calls f with a label in its context, and on this goroutine while f runs, as [pprof.Do] does. It is
-// faster than that for values that come again.
+// faster than pprof.Do for values that it has seen before.
 func Do(ctx context.Context, key, value string, f func(context.Context)) {
 	defer pprof.SetGoroutineLabels(ctx)
 	own := with(ctx, key, value)
