@@ -341,7 +341,7 @@ func (t *trial) figures(b *report.Benchmark) {
 			if metrics[k].Verdict != report.Undecided || v == report.Broken {
 				metrics[k].Verdict = v
 			}
-			if reason != "" && !slices.Contains(reasons[v], reason) {
+			if reason != "" && !slices.Contains(reasons[v], reason) { // one is about all costs
 				reasons[v] = append(reasons[v], reason)
 			}
 		}
@@ -404,7 +404,7 @@ func (t *trial) pairTime() time.Duration {
 	if t.pairs > 0 {
 		each = t.took / time.Duration(t.pairs)
 	}
-	for _, unit := range []time.Duration{time.Second, time.Millisecond} {
+	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, time.Millisecond} {
 		if each >= 10*unit {
 			return each.Round(unit)
 		}

@@ -58,6 +58,22 @@ func TestTrialAllocations(t *testing.T) {
 	}
 }
 
+// Too few pairs leave each cost undecided, for one reason.
+func TestTrialTooFewPairs(t *testing.T) {
+	budgets, err := ParseBudgets(DefaultBudgets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := (&comparison{}).newTrial(&pkg{path: "example.com/a"}, "BenchmarkA", [2]slice.Record{})
+	tr.judges(budgets, falseFailures)
+	for i := range 3 {
+		tr.add([2]slice.Record{{N: 1000, CPU: 100 * time.Millisecond, Bytes: int64(i)}, {N: 1000, CPU: 110 * time.Millisecond, Bytes: int64(2 * i)}})
+	}
+	if b := tr.close(); b.Verdict != report.Undecided || strings.Count(b.Reason, "only 3 pairs") != 1 {
+		t.Errorf("expected undecided, with one reason, found %s, %q", b.Verdict, b.Reason)
+	}
+}
+
 // What is exact in the first pairs, and then varies by what the runtime allocates, goes on until it is decided.
 func TestTrialNoLongerExact(t *testing.T) {
 	budgets, err := ParseBudgets([]string{"process grows below 5% per call of allocs"})
