@@ -114,7 +114,7 @@ func run(ctx context.Context, out io.Writer) error {
 }
 
 // night is what the guard makes of a few samples: a cost cannot be told from them,
-// and is not; of what must not be there at all, one is proof.
+// and is not; one sample of a forbidden function is proof.
 func night(ctx context.Context, tale *story.Story, s *shop, g *guard.Guard) error {
 	leave, err := s.customers(1, 500*time.Millisecond)
 	if err != nil {
@@ -126,7 +126,7 @@ func night(ctx context.Context, tale *story.Story, s *shop, g *guard.Guard) erro
 		return err
 	}
 	tale.Say("    %s %s\n      %s", strings.ToUpper(first.api.Verdict.String()), first.api.Budget, first.api.Reason)
-	tale.Say("That is no alarm, however bad it looks. But of what must not be there at all, one sample is proof:")
+	tale.Say("That is no alarm, however bad it looks. But one sample of a forbidden function is proof:")
 	_, err = tale.Await(ctx, guard.EventFiring, "debug-print")
 	return err
 }

@@ -91,7 +91,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 	if err != nil || len(kept) != 1 {
 		return errors.Join(err, fmt.Errorf("the profile of %s: expected one file, found %q", fired.Dump, kept))
 	}
-	tale.Say("The profile was kept (call me with -dumps DIR, and it stays when I go):\n\n    go tool pprof -http=: %s", kept[0])
+	tale.Say("The profile was kept (with -dumps DIR it stays after the end):\n\n    go tool pprof -http=: %s", kept[0])
 
 	tale.Say("Somebody takes the print out:")
 	shop.debug.Store(false)

@@ -105,7 +105,7 @@ func (a *act) rejoining(ctx context.Context) error {
 }
 
 func (a *act) joinedOnce(ctx context.Context) error {
-	a.tale.Say("The next build joins whom it has not joined yet, and leaves nothing behind:")
+	a.tale.Say("The next build joins only new peers, and leaves nothing behind:")
 	if err := a.begin(bugs{spins: true}); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *act) joinedOnce(ctx context.Context) error {
 }
 
 func (a *act) busy(ctx context.Context) error {
-	a.tale.Say("Then the channels are closed by which the nodes hear who comes:")
+	a.tale.Say("Then the channels close on which the nodes hear of new peers:")
 	a.mesh.endNews()
 	return a.await(ctx, guard.EventFiring, "busy-loop", "channels are closed")
 }

@@ -82,7 +82,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	return err
 }
 
-var errCost = errors.New("the patterns of the budgets are tried on too many or too long names of functions, or match too many: name packages and functions instead of so many expressions")
+var errCost = errors.New("the patterns of the budgets take too long on this many function names: name packages and functions instead of writing regular expressions")
 
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if more := t.Symbols.Len() - len(n.parts); more > 0 {
