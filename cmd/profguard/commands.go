@@ -80,7 +80,7 @@ as a guard would judge itself.
 // exits is what the exit status means.
 const exits = `Exit status:
   0  every budget is kept, nothing costs more, or the command has done its work
-  1  a budget is broken or a mistake, something costs more, or a benchmark fails
+  1  a budget is broken, vet finds a mistake, something costs more, or a benchmark fails
   2  wrong use, or something cannot be read, compared or served
   3  undecided: nothing is broken, but something could not be judged
 `

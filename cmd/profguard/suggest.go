@@ -233,7 +233,7 @@ func (w *writer) common(name, subject string, least float64, why string) {
 	fmt.Fprintf(&w.out, "\n# %s. This profile had %s.\n", why, had)
 	if 100*r.Value > max(least, 10) {
 		fmt.Fprint(&w.out, "# LOOK: fix that, or raise the limit.\n")
-		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
+		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. Fix that, or raise the limit", subject, had, least, why))
 		if subject != "gc" { // gc is no function
 			w.faults = append(w.faults, subject)
 		}
