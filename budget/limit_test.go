@@ -232,7 +232,7 @@ func TestFault_89_LongNames(t *testing.T) {
 			if took > longest {
 				t.Errorf("took %v of CPU, want 2s, and in no case more than %v", took, longest)
 			}
-			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "name packages and functions instead of so many expressions") {
+			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "name packages and functions instead of writing regular expressions") {
 				t.Errorf("refused %t, want %t: %v", err != nil, c.refused, err)
 			}
 		})

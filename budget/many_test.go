@@ -74,7 +74,7 @@ func TestFault_48_expressions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = j.Data(encode(t, synthetic(600, 3000)))
-	if err == nil || !strings.Contains(err.Error(), "name packages and functions instead of so many expressions") {
+	if err == nil || !strings.Contains(err.Error(), "name packages and functions instead of writing regular expressions") {
 		t.Errorf("%v, want it refused", err)
 	}
 	small := encode(t, synthetic(60, 300))

@@ -52,7 +52,7 @@ func TestCutOff(t *testing.T) {
 		{"no function grows above 5 points", worker, slightly, budget.Inconclusive, "main.leaf costs 90.00%, 0.10% before: +89.9 points"},
 		{"no function grows above 5 points per call", called, judge.Facts{Baseline: base.Baseline, Work: map[string]float64{"call": 1000}, BaselineWork: map[string]float64{"call": 1000}},
 			budget.Inconclusive, "more samples will tell; this build against the baseline; the runtime has cut off the stacks of 900 samples, so the callers are unknown"},
-		{"no function grows above 5 points per call", called, judge.Facts{Baseline: slightly.Baseline, Work: map[string]float64{"call": 1000}, BaselineWork: map[string]float64{"call": 10000}}, budget.Fail, "main.leaf costs 9ms a call"},
+		{"no function grows above 5 points per call", called, judge.Facts{Baseline: slightly.Baseline, Work: map[string]float64{"call": 1000}, BaselineWork: map[string]float64{"call": 10000}}, budget.Fail, "main.leaf costs 9ms per call"},
 		{"process grows below 10% per call", half, judge.Facts{Baseline: tableOf(t, half),
 			Work: map[string]float64{"call": 4000}, BaselineWork: map[string]float64{"call": 1000}}, budget.Pass, "the process grew by -75.00%"},
 	} {
