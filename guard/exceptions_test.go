@@ -17,13 +17,13 @@ func TestExceptUntilInGuard(t *testing.T) {
 			w.take, w.linked = always("cpu 10s\nmain.main;main.serve;main.encode 400\nmain.main;main.serve;main.list 600\n"), []string{"main.list", "main.encode"}
 			g := w.start(t, Config{Every: 10 * minute, Budgets: budget.Must("x: no function above 20% cumulative except main.list, main.encode until " + last)})
 			begin, ends := time.Now(), time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
-			time.Sleep(2*time.Hour - time.Since(begin))
+			pass(2*time.Hour - time.Since(begin))
 			if list := w.named(EventExpiring, EventFiring); len(list) > 0 {
 				t.Errorf("at first: %v", list)
 			}
-			time.Sleep(time.Until(ends) - 2*second)
+			pass(time.Until(ends) - 2*second)
 			first := w.named(EventExpiring, EventFiring)
-			time.Sleep(2 * time.Hour)
+			pass(2 * time.Hour)
 			g.Stop()
 			all := w.named(EventExpiring, EventFiring)
 			if last != "2000-01-02" {

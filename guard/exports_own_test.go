@@ -76,7 +76,7 @@ func TestExport(t *testing.T) {
 			}
 			cfg.Export.To, cfg.Export.Attributes, cfg.Logger = out, map[string]string{"service.name": "shop", "host.name": ""}, slog.New(slog.NewTextHandler(&log, nil))
 			g := w.start(t, cfg)
-			time.Sleep(5 * minute)
+			pass(5 * minute)
 			got := out.received()
 			if list := kindsOf(got); !slices.Contains(list, "cpu hot") || !slices.Contains(list, "goroutine hot") {
 				t.Fatalf("received %v", list)
@@ -131,7 +131,7 @@ func TestExportAll(t *testing.T) {
 		cfg := dumping(t, "hot: main.work below 20%", "serve: main.serve below 20%")
 		cfg.DumpDir, cfg.Export.To, cfg.Export.All, cfg.Window, cfg.Every = "", out, true, 10*second, minute
 		g := w.start(t, cfg)
-		time.Sleep(20*minute - second)
+		pass(20*minute - second)
 		s := g.Status()
 		times := map[string]int{} // each budget's data
 		windows := 0
@@ -166,7 +166,7 @@ func TestExportLabel(t *testing.T) {
 		cfg.Export.To = out
 		cfg.Export.Label = func(key, value string) bool { return key == "endpoint" && value == "/a" }
 		g := w.start(t, cfg)
-		time.Sleep(5 * minute)
+		pass(5 * minute)
 		got := out.received()
 		if len(got) == 0 {
 			t.Fatal("nothing leaves")
@@ -195,7 +195,7 @@ func TestExportLabel(t *testing.T) {
 		cfg := dumping(t, "hot: main.work below 20%")
 		cfg.Export.To, cfg.Export.All, cfg.Export.Label = out, true, func(key, value string) bool { panic(value) }
 		g := w.start(t, cfg)
-		time.Sleep(5 * minute)
+		pass(5 * minute)
 		if got := kindsOf(out.received()); !slices.Contains(got, "goroutine hot") || slices.Contains(got, "cpu hot") || slices.Contains(got, "cpu") {
 			t.Errorf("%v leave", got)
 		}
@@ -225,7 +225,7 @@ func TestExportAfterRestart(t *testing.T) {
 				cfg.Export.Attributes = map[string]string{"service.version": "v1"}
 			}
 			g := w.start(t, cfg)
-			time.Sleep(2 * minute)
+			pass(2 * minute)
 			stopWhole(t, g)
 		})
 	}
@@ -275,7 +275,7 @@ func TestExporterFaults(t *testing.T) {
 				cfg := dumping(t, "hot: main.work below 20%")
 				cfg.DumpDir, cfg.Export.To, cfg.Export.All = "", out, true
 				g := w.start(t, cfg)
-				time.Sleep(30 * minute)
+				pass(30 * minute)
 				s := g.Status()
 				if s.Exports[tt.want] == 0 || s.Windows["ok"] < 150 || s.Budgets[0].State != StateFiring {
 					t.Errorf("exports %v, windows %v, %v", s.Exports, s.Windows, s.Budgets[0].State)
@@ -314,7 +314,7 @@ func TestExportSharedWindow(t *testing.T) {
 			w.take = take
 			cfg.Export.To = out
 			g := w.start(t, cfg)
-			time.Sleep(10 * minute)
+			pass(10 * minute)
 			stopWhole(t, g)
 			for _, p := range out.received() {
 				sent = append(sent, fmt.Sprint(p.ID, p.Kind, p.Budget, p.Start.UTC(), p.End.UTC(), len(p.Data), p.Attributes))
@@ -369,7 +369,7 @@ func TestExportAfterOutage(t *testing.T) {
 		cfg := dumping(t, "hot: main.work below 20%", "also: main.work below 30%")
 		cfg.Export.To = out
 		g := w.start(t, cfg)
-		time.Sleep(2 * time.Hour)
+		pass(2 * time.Hour)
 		times := map[string]int{}
 		for _, p := range out.received() {
 			times[p.ID]++
@@ -388,7 +388,7 @@ func TestExportAfterOutage(t *testing.T) {
 		w.take = always("cpu 10s\nmain.main;main.serve 5\n")
 		cfg.Export.To = next
 		g = w.start(t, cfg)
-		time.Sleep(minute)
+		pass(minute)
 		if n := len(next.received()); n > 0 {
 			t.Errorf("the next process sends %d", n)
 		}
@@ -405,7 +405,7 @@ func TestExportLabelOverRestart(t *testing.T) {
 			w, cfg := newWorld(), dir
 			w.take, cfg.Export.To, cfg.Export.Label = take, out, filter
 			g := w.start(t, cfg)
-			time.Sleep(5 * minute)
+			pass(5 * minute)
 			stopWhole(t, g)
 			refused := strings.Contains(fmt.Sprint(w.seen()), "filters labels with Config.Export.Label")
 			if want := filter == nil && out.fails == nil; refused != want {
@@ -469,7 +469,7 @@ func TestExporterKeepsProfiles(t *testing.T) {
 		cfg := dumping(t, "hot: main.work below 20%")
 		cfg.Export.To, cfg.Export.All, cfg.Export.Attributes = out, true, map[string]string{"service.name": "shop"}
 		g := w.start(t, cfg)
-		time.Sleep(10 * minute)
+		pass(10 * minute)
 		if len(out.received()) < 10 {
 			t.Errorf("%d were sent", len(out.received()))
 		}

@@ -26,7 +26,7 @@ func TestSeriesOfAProcess(t *testing.T) {
 			Work: map[string]func() float64{"request": func() float64 { return 1 }},
 		})
 		defer g.Stop()
-		time.Sleep(3 * time.Minute) // functions are counted after the first
+		pass(3 * time.Minute) // functions are counted after the first
 		registry := prometheus.NewPedanticRegistry()
 		if err := registry.Register(g.collector()); err != nil {
 			t.Fatal(err)

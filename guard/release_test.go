@@ -80,8 +80,7 @@ func deploy(t *testing.T, dir string, d deployment, cfg Config, during func(*Gua
 	cfg.Work = map[string]func() float64{"request": func() float64 { return requests }}
 	g := w.start(t, cfg)
 	if during == nil {
-		time.Sleep(time.Duration(d.windows) * time.Minute)
-		synctest.Wait()
+		pass(time.Duration(d.windows) * time.Minute)
 	} else {
 		during(g, w)
 	}
@@ -113,8 +112,7 @@ func TestReleases(t *testing.T) {
 		growth := Config{Budgets: budget.Must("no function grows above 3 points per request", "process grows below 20% per request")}
 
 		w := deploy(t, dir, deployment{version: "v1.0.0", windows: 30}, growth, func(g *Guard, w *world) {
-			time.Sleep(30 * time.Minute)
-			synctest.Wait()
+			pass(30 * time.Minute)
 			if r := g.Status().Budgets[0].Result; !strings.Contains(r.Reason, "this is the first build here; it becomes the reference") {
 				t.Errorf("the first build: %s", r.Reason)
 			}
@@ -157,8 +155,7 @@ func TestReleases(t *testing.T) {
 		var lines bytes.Buffer
 		growth.Logger = slog.New(slog.NewTextHandler(&lines, nil))
 		w = deploy(t, dir, deployment{version: "v1.1.1", windows: 65, rename: strings.NewReplacer("main.valid", "main.isValid", "main.(*Shop).search", "main.(*Search).ServeHTTP")}, growth, func(g *Guard, _ *world) {
-			time.Sleep(65 * time.Minute)
-			synctest.Wait()
+			pass(65 * time.Minute)
 			if got := g.Status().text(); !strings.Contains(got, "\nrelease: v1.1.1 (abcdef0) costs ") {
 				t.Errorf("status.txt does not say what the release costs:\n%s", got)
 			}
@@ -185,21 +182,18 @@ func TestFault_139_SetBudgetsInBetween(t *testing.T) {
 		cfg := Config{Budgets: budget.Must("goroutines below 1000")}
 		deploy(t, dir, deployment{version: "v1.0.0", windows: 30}, cfg, nil)
 		w := deploy(t, dir, deployment{version: "v1.1.0", extra: 100}, cfg, func(g *Guard, w *world) {
-			time.Sleep(10 * time.Minute)
-			synctest.Wait()
+			pass(10 * time.Minute)
 			if err := g.SetBudgets(budget.Must("no function grows above 3 points per request")); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(5 * time.Minute)
-			synctest.Wait()
+			pass(5 * time.Minute)
 			if r := g.Status().Budgets[0].Result; r.Verdict != budget.Fail || r.Samples < 5000 {
 				t.Errorf("%v", r)
 			}
 			if err := g.SetBudgets(cfg.Budgets); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(5 * time.Minute)
-			synctest.Wait()
+			pass(5 * time.Minute)
 		})
 		if len(named(w.events, EventFiring)) != 1 {
 			t.Errorf("%v", w.events)
@@ -214,8 +208,7 @@ func TestReleaseOfDefaults(t *testing.T) {
 			w := newWorld()
 			w.build = release.Build{Program: "example.com/shop", Version: "v1", Binary: "01"}
 			g := w.start(t, Config{DumpDir: dir})
-			time.Sleep(5 * time.Minute)
-			synctest.Wait()
+			pass(5 * time.Minute)
 			for _, b := range g.Status().Budgets {
 				if b.Name == "release-growth" && (b.State == StateFiring || b.Result.Verdict != budget.Inconclusive || !strings.Contains(b.Result.Reason, "each build leaves") && !strings.Contains(b.Result.Reason, "first build here")) {
 					t.Errorf("DumpDir %q: %s %v", dir, b.State, b.Result)
@@ -255,8 +248,7 @@ func TestFault_146_WarmUp(t *testing.T) {
 		cfg := Config{Budgets: budget.Must("no function grows above 3 points per request", "process grows below 20% per request"), Every: 5 * time.Second, Window: 2 * time.Second}
 		for _, version := range []string{"v1.0.0", "v1.0.1"} {
 			w := deploy(t, dir, deployment{version: version, warm: 500}, cfg, func(g *Guard, w *world) {
-				time.Sleep(2 * time.Minute)
-				synctest.Wait()
+				pass(2 * time.Minute)
 				r := g.Status().Release
 				if version == "v1.0.0" {
 					return
@@ -275,15 +267,13 @@ func TestFault_146_WarmUp(t *testing.T) {
 			}
 		}
 		w := deploy(t, dir, deployment{version: "v1.1.0", warm: 500, extra: 100}, cfg, func(*Guard, *world) { // the clean twin
-			time.Sleep(5 * time.Minute)
-			synctest.Wait()
+			pass(5 * time.Minute)
 		})
 		if firing := named(w.events, EventFiring); len(firing) == 0 || !strings.Contains(firing[0].Message, "main.audit") || firing[0].Time.Sub(w.began) < time.Minute {
 			t.Errorf("%v", w.events)
 		}
 		w = deploy(t, dir, deployment{version: "v1.1.1", warm: 500}, cfg, func(*Guard, *world) {
-			time.Sleep(50 * time.Second)
-			synctest.Wait()
+			pass(50 * time.Second)
 		})
 		files, err := filepath.Glob(filepath.Join(dir, "profguard", "references", "*v1.1.1*"))
 		if err != nil || len(files) > 0 || len(named(w.events, EventRelease)) > 0 {

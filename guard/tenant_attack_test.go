@@ -37,7 +37,7 @@ func attacked(t *testing.T, w *world, registry *prometheus.Registry, keep func(k
 		w.build = release.Build{Program: "example.com/shop", Version: fmt.Sprint("v", build), Binary: fmt.Sprint("binary-", build)}
 		g = w.start(t, cfg)
 		for range windows {
-			time.Sleep(time.Minute)
+			pass(time.Minute)
 		}
 		if build == 0 {
 			g.Stop()

@@ -58,8 +58,7 @@ func TestTenantsOfReleases(t *testing.T) {
 				tt.before.windows = 30
 				deploy(t, dir, tt.before, tt.was, nil)
 				w := deploy(t, dir, tt.now, growth, func(g *Guard, w *world) {
-					time.Sleep(30 * time.Minute)
-					synctest.Wait()
+					pass(30 * time.Minute)
 					if r := g.Status().Budgets[0].Result; !strings.Contains(r.Reason, tt.reason) || tt.want == "" && r.Verdict == budget.Fail || tt.reason[0] != 't' && tt.want == "" && r.Verdict != budget.Inconclusive {
 						t.Errorf("%s", r)
 					}
@@ -89,8 +88,7 @@ func TestHiddenTenantOfReleases(t *testing.T) {
 		growth := Config{Budgets: budget.Must("grown: no tenant grows above 5 points per request"), Export: Export{Label: func(key, value string) bool { return value != "s3cr3t" }}}
 		deploy(t, dir, deployment{version: "v1", windows: 30, tenants: tenantsOf("t0")}, growth, nil)
 		w := deploy(t, dir, deployment{version: "v2", extra: 100, tenants: tenantsOf("s3cr3t")}, growth, func(g *Guard, w *world) {
-			time.Sleep(30 * time.Minute)
-			synctest.Wait()
+			pass(30 * time.Minute)
 			if text := g.Status().text() + fmt.Sprintf("%+v", g.Status()); strings.Contains(text, "s3cr3t") || !strings.Contains(text, "(hidden)") {
 				t.Errorf("status:\n%s", text)
 			}
