@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,12 +41,9 @@ func (g *Guard) report(r *loop.Report) {
 
 // act takes what has changed, and has profiles of what fails kept.
 func (g *Guard) act(r *loop.Report) {
-	kept := new(loop.Kept)
-	defer func() { // also after a panic, and when the guard stops: an alert never fires without a notice
-		g.tell(g.loop.Told(g.active, r, kept))
-	}()
+	defer g.loop.Tell(g.active, r, g.tell) // also after a panic, and when the guard stops: an alert never fires without a notice
 	g.judged(r.Changes)
-	kept = g.keep(r)
+	g.keep(r)
 }
 
 // note updates the status by a window, but for its budgets.
@@ -83,24 +81,24 @@ func (g *Guard) note(r *loop.Report) {
 }
 
 // keep has dumps of what fails kept, and exported.
-func (g *Guard) keep(r *loop.Report) *loop.Kept {
-	kept := g.loop.Keep(g.dumps.Load(), r, g.exports != nil, g.completes)
-	if kept.Traced {
-		err := kept.Trace
+func (g *Guard) keep(r *loop.Report) {
+	var export func(dumps.ID, *dumps.Dump)
+	if g.exports != nil {
+		export = g.exports.dump
+	}
+	for _, d := range g.loop.Keep(g.dumps.Load(), r, g.completes, export) {
+		if d.Err != nil {
+			g.dumped(d)
+		}
+		if g.cfg.Trace == nil || errors.Is(d.Err, loop.ErrTooSoon) {
+			continue
+		}
+		err := d.Trace
 		if err != nil {
 			err = fmt.Errorf("Config.Trace: %w", err)
 		}
 		g.off("execution traces", err)
 	}
-	for i := range kept.Left {
-		g.dumped(&kept.Left[i])
-	}
-	if g.exports != nil {
-		for _, d := range kept.Dumps {
-			g.exports.dump(d.ID, d.Dump)
-		}
-	}
-	return kept
 }
 
 // Status returns a consistent snapshot of the guard.
@@ -198,31 +196,29 @@ func (g *Guard) judged(changes []loop.Change) {
 	}
 }
 
-// tell emits the events about budgets. For one that is no longer in force, SetBudgets has
-// emitted the last event.
-func (g *Guard) tell(notices []loop.Told) {
+// tell emits the event of a notice, with the dump that shows what it is about, if there is one. For a budget that is no
+// longer in force, SetBudgets has emitted the last event.
+func (g *Guard) tell(c *loop.Change, d *loop.Dump) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, n := range notices {
-		e := g.budgets.of[n.Of]
-		if e == nil {
-			continue
-		}
-		name := EventOffender
-		if e.told = !n.Event.Ends(); !e.told {
-			name = EventResolved
-		} else if n.Event == alert.Fired {
-			name = EventFiring
-		}
-		url := g.exports.url(string(n.Dump))
-		if url != "" {
-			e.dumpURL = url
-		}
-		g.emit(Event{
-			Name: name, Time: n.At, Budget: e.Name, Result: n.Result, Message: n.Message,
-			Dump: string(n.Dump), DumpURL: url, Dumped: n.Dumped,
-		})
+	e := g.budgets.of[c.Of]
+	if e == nil {
+		return
 	}
+	event := Event{Name: EventOffender, Time: c.End, Budget: e.Name, Result: c.Notice.Result, Message: c.Notice.Message}
+	if e.told = !c.Notice.Event.Ends(); !e.told {
+		event.Name = EventResolved
+	} else if c.Notice.Event == alert.Fired {
+		event.Name = EventFiring
+	}
+	if d != nil {
+		event.Dump, event.Dumped, event.DumpURL = string(d.ID), d.End, g.exports.url(string(d.ID))
+		e.dumpURL = cmp.Or(event.DumpURL, e.dumpURL)
+		if d.End.Before(c.End) {
+			event.Message += "; the dump is of an earlier window that failed, which ended at " + d.End.Format(time.DateTime)
+		}
+	}
+	g.emit(event)
 }
 
 // spent adds the cost of a window. The guard pauses or goes on by it.
@@ -277,14 +273,10 @@ func (g *Guard) sidecar(b *loop.Budget) []byte {
 }
 
 // saved takes what became of a dump, on the store's goroutine.
-func (g *Guard) saved(o dumps.Outcome) {
-	d := g.loop.Saved(o)
-	g.dumped(&d)
-	d.Noted()
-}
+func (g *Guard) saved(o dumps.Outcome) { g.loop.Saved(o, g.dumped) }
 
 // dumped takes what became of a dump.
-func (g *Guard) dumped(d *loop.Dumped) {
+func (g *Guard) dumped(d *loop.Dump) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d.Lost {

@@ -36,93 +36,55 @@ const (
 // ErrTooSoon is the error of a dump that was left out because it came too soon after another.
 var ErrTooSoon = errors.New("too soon after another dump")
 
-// Dumped is what became of a dump.
-type Dumped struct {
+// A Dump is a profile of a budget that fails, or fires, for a store and for who exports it.
+type Dump struct {
+	ID  dumps.ID // "" if it was left out
 	Of  *Budget
-	ID  dumps.ID
 	End time.Time // of its window
 	Err error     // why it was not saved
 	// Lost: the folder was removed or replaced, with the dumps in it, and was made again.
-	Lost bool
+	Lost  bool
+	Trace error // why it has no execution trace, if there is a recorder
 
-	ended chan struct{} // nil: nobody waits for it
+	shows    string        // its first offender, "" without any
+	alerted  time.Duration // when its alert began to fire; 0 if it did not
+	severity float64       // how far over the limit it is
+	ended    chan struct{} // closed when it was saved or has failed
+	kept     bool          // saved or exported; guarded by archive.mu
 }
 
-// Noted lets notices name the dump. Who has taken its outcome says so.
-func (d *Dumped) Noted() {
-	if d.ended != nil {
-		close(d.ended)
+// Keep has dumps of the budgets kept that fail, or fire, in a window: in a store, and by export. Either may be nil.
+// complete adds what else belongs into a dump, and reports whether its budget is in force.
+func (l *Loop) Keep(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(dumps.ID, *dumps.Dump)) []*Dump {
+	if store == nil && export == nil {
+		return nil
 	}
+	return l.archive.save(store, r, complete, export)
 }
 
-// Kept are the dumps of a window, and what has become of others already.
-type Kept struct {
-	Dumps []Offered
-	Left  []Dumped
-	// Trace is why there is no execution trace in them, if it was asked for: Traced.
-	Trace  error
-	Traced bool
-
-	waits []*dump
-}
-
-// Offered is a dump that was offered to the store, or that others may keep if there is none.
-type Offered struct {
-	ID dumps.ID
-	*dumps.Dump
-}
-
-// Told is a notice, with the dump that shows what it is about, if there is one.
-type Told struct {
-	Of *Budget
-	At time.Time
-	Notice
-	Dump   dumps.ID
-	Dumped time.Time // the end of its window
-}
-
-// Keep has dumps of the budgets kept that fail, or fire, in a window: in a store, or if that is nil by who asked. complete
-// adds what else belongs into one, and reports whether its budget is in force. Told has to follow.
-func (l *Loop) Keep(store *dumps.Store, r *Report, elsewhere bool, complete func(*Change, *dumps.Dump) bool) *Kept {
-	k := new(Kept)
-	if r.Measurement != nil && (store != nil || elsewhere) {
-		l.archive.save(k, store, r, elsewhere, complete)
-	}
-	return k
-}
-
-// Told are the notices of a window with their dumps. They wait for these for a while: no notice names a file that does
-// not exist.
-func (l *Loop) Told(ctx context.Context, r *Report, k *Kept) (list []Told) {
+// Tell hands over the notices of a window, each with the dump that shows what it is about, nil if there is none. It waits
+// for these for a while: no notice names a file that does not exist.
+func (l *Loop) Tell(ctx context.Context, r *Report, tell func(*Change, *Dump)) {
 	saving, cancel := context.WithTimeout(ctx, dumpWait)
 	defer cancel()
-	for _, d := range k.waits {
-		select {
-		case <-d.ended:
-		case <-saving.Done():
-		}
-	}
 	for i := range r.Changes {
-		c := &r.Changes[i]
-		if c.Notice == nil {
-			continue
+		if c := &r.Changes[i]; c.Notice != nil {
+			tell(c, l.archive.shown(saving, c))
 		}
-		t := Told{Of: c.Of, At: c.End, Notice: *c.Notice}
-		if !t.Event.Ends() {
-			t.Dump, t.Dumped = l.archive.last(c.Of, c.worst(), c.End)
-			if t.Dump != "" && t.Dumped.Before(t.At) {
-				t.Message += "; the dump is of an earlier window that failed, which ended at " + t.Dumped.Format(time.DateTime)
-			}
-		}
-		list = append(list, t)
 	}
-	return list
 }
 
-// Saved is what became of a dump that was offered. The store may call it at any time.
-func (l *Loop) Saved(o dumps.Outcome) Dumped {
+// Saved takes what became of a dump that was offered, and hands the dump to note before a notice names it. The store may
+// call it at any time.
+func (l *Loop) Saved(o dumps.Outcome, note func(*Dump)) {
 	d := l.archive.outcome(o)
-	return Dumped{Of: d.of, ID: o.ID, End: d.at, Err: o.Err, Lost: o.Lost, ended: d.ended}
+	if d == nil {
+		return // it was long ago
+	}
+	defer close(d.ended)
+	noted := *d
+	noted.Err, noted.Lost = o.Err, o.Lost
+	note(&noted)
 }
 
 // An archive decides which verdicts get a dump, and remembers the last dumps.
@@ -131,32 +93,22 @@ type archive struct {
 	offer        func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	goroutines   func() decode.Source
 	normal       func() []byte // a CPU profile of what was normal before; nil for none
-	trace        Recorder      // nil for none, or after it has failed
+	trace        Recorder      // nil for none
+	traceFails   error         // why the recorder is not called again
 
 	mu      sync.Mutex
-	offered []*dump // the oldest first
-}
-
-// A dump is a profile of a budget that was offered to the store.
-type dump struct {
-	id    dumps.ID
-	of    *Budget
-	at    time.Time     // the end of its window
-	shows string        // its first offender, "" without any
-	ended chan struct{} // closed when it was saved or has failed
-	kept  bool          // saved
-
-	alerted  time.Duration // when its alert began to fire; 0 if it did not
-	severity float64       // how far over the limit it is
+	offered []*Dump // the oldest first
 }
 
 // save offers dumps of the verdicts that fail, or fire, to the store. For a figure, the profile is
 // the one that shows its parts, with the CPU profile of the window beside it.
-func (a *archive) save(k *Kept, store *dumps.Store, r *Report, elsewhere bool, complete func(*Change, *dumps.Dump) bool) {
+func (a *archive) save(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(dumps.ID, *dumps.Dump)) (list []*Dump) {
 	var beside []dumps.File // the same for all dumps of a window
+	var untraced error
+	made := 0
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		if len(k.Dumps) == dumpsAWindow || c.Result.Verdict != budget.Fail && !c.fires() {
+		if made == dumpsAWindow || c.Result.Verdict != budget.Fail && !c.fires() {
 			continue
 		}
 		files, shows := []kindFile{{cmp.Or(c.Of.Needs.Profile, kinds.CPU), c.profile}}, c.worst()
@@ -170,12 +122,12 @@ func (a *archive) save(k *Kept, store *dumps.Store, r *Report, elsewhere bool, c
 		}
 		if due, soon := a.isDue(c, shows); !due {
 			if soon {
-				k.Left = append(k.Left, Dumped{Of: c.Of, End: c.End, Err: ErrTooSoon})
+				list = append(list, &Dump{Of: c.Of, End: c.End, Err: ErrTooSoon})
 			}
 			continue
 		}
 		if beside == nil {
-			beside = a.beside(k)
+			beside, untraced = a.beside()
 		}
 		d := dumps.Dump{Name: c.Of.Name, Start: r.CPU.Start, End: c.End}
 		for _, f := range files {
@@ -190,10 +142,16 @@ func (a *archive) save(k *Kept, store *dumps.Store, r *Report, elsewhere bool, c
 			d.Files = append(d.Files, dumps.File{Name: BeforeName, Data: a.normal()})
 		}
 		d.Files = slices.DeleteFunc(d.Files, func(f dumps.File) bool { return len(f.Data) == 0 })
-		if complete(c, &d) {
-			a.add(k, store, c, shows, d, elsewhere)
+		if !complete(c, &d) {
+			continue
+		}
+		of := &Dump{Of: c.Of, End: c.End, Trace: untraced, shows: shows, ended: make(chan struct{})}
+		a.add(of, c, store, &d, export != nil)
+		if list, made = append(list, of), made+1; of.ID != "" && export != nil {
+			export(of.ID, &d)
 		}
 	}
+	return list
 }
 
 // BeforeName is the file of a dump of CPU that has what was normal before: in the build before, or else in this
@@ -218,12 +176,12 @@ func (a *archive) isDue(c *Change, offender string) (due, soon bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var last time.Time
-	begins := c.Alert.State == alert.Firing && !slices.ContainsFunc(a.offered, func(d *dump) bool { return d.of == c.Of && d.alerted == c.Alert.Since })
+	begins := c.Alert.State == alert.Firing && !slices.ContainsFunc(a.offered, func(d *Dump) bool { return d.Of == c.Of && d.alerted == c.Alert.Since })
 	for _, d := range a.offered {
-		if d.of != c.Of {
+		if d.Of != c.Of {
 			continue
 		}
-		if last = d.at; c.End.Sub(last) < a.every && d.shows == offender && !(begins && (d.alerted == 0 || offender == partsOfWhole)) {
+		if last = d.End; c.End.Sub(last) < a.every && d.shows == offender && !(begins && (d.alerted == 0 || offender == partsOfWhole)) {
 			return false, false
 		}
 	}
@@ -231,46 +189,35 @@ func (a *archive) isDue(c *Change, offender string) (due, soon bool) {
 	return !soon, soon
 }
 
-// add offers a dump to the store. One that the store refuses has ended.
-func (a *archive) add(k *Kept, store *dumps.Store, c *Change, shows string, of dumps.Dump, elsewhere bool) {
-	d := &dump{of: c.Of, at: c.End, shows: shows, severity: c.Result.Value / cmp.Or(c.Result.Limit, 1), ended: make(chan struct{})}
-	if c.Alert.State == alert.Firing {
-		d.alerted = c.Alert.Since
-	}
-	if err := a.remember(d, store, &of, elsewhere); err != nil {
-		k.Left = append(k.Left, Dumped{Of: c.Of, End: c.End, Err: err})
-	}
-	k.Dumps, k.waits = append(k.Dumps, Offered{d.id, &of}), append(k.waits, d)
-}
-
-// remember offers a dump to the store, and remembers it.
-func (a *archive) remember(d *dump, store *dumps.Store, of *dumps.Dump, elsewhere bool) (err error) {
+// add offers a dump to the store, and remembers it. One that no store takes has ended.
+func (a *archive) add(d *Dump, c *Change, store *dumps.Store, content *dumps.Dump, exported bool) {
 	a.mu.Lock() // the outcome waits for it, and finds the dump
 	defer a.mu.Unlock()
-	if d.alerted > 0 {
-		of.Mark = a.markOf(d)
+	d.severity = c.Result.Value / cmp.Or(c.Result.Limit, 1)
+	if c.Alert.State == alert.Firing {
+		d.alerted = c.Alert.Since
+		content.Mark = a.markOf(d)
 	}
 	if store != nil {
-		d.id, err = a.offer(store, *of)
+		d.ID, d.Err = a.offer(store, *content)
 	}
-	if err != nil || store == nil {
+	if store == nil || d.Err != nil {
+		if d.kept = exported; exported {
+			d.ID = dumps.NewID(content.End, content.Name, content.Mark)
+		}
 		close(d.ended)
 	}
-	if d.id == "" && elsewhere {
-		d.id, d.kept = dumps.NewID(of.End, of.Name, of.Mark), true
-	}
-	if err == nil || d.kept {
+	if d.ID != "" {
 		a.offered = append(a.offered[max(0, len(a.offered)+1-maxOffered):], d)
 	}
-	return err
 }
 
 // markOf is the mark of a dump that is the first or the worst of its alert, or "". Dumps
 // that were not saved do not count. The lock must be held.
-func (a *archive) markOf(d *dump) string {
+func (a *archive) markOf(d *Dump) string {
 	mark := dumps.First
 	for _, other := range a.offered {
-		if other.of == d.of && other.alerted == d.alerted {
+		if other.Of == d.Of && other.alerted == d.alerted {
 			if other.severity >= d.severity {
 				return ""
 			}
@@ -281,46 +228,60 @@ func (a *archive) markOf(d *dump) string {
 }
 
 // outcome notes that a dump was saved, or forgets it, so that the next failing window tries again.
-func (a *archive) outcome(o dumps.Outcome) (of dump) {
+func (a *archive) outcome(o dumps.Outcome) *Dump {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.IndexFunc(a.offered, func(d *dump) bool { return d.id == o.ID && !d.kept })
+	i := slices.IndexFunc(a.offered, func(d *Dump) bool { return d.ID == o.ID && !d.kept })
 	if i < 0 {
-		return of // it was long ago
+		return nil
 	}
-	a.offered[i].kept = o.Err == nil
-	of = *a.offered[i]
-	if o.Err != nil {
+	d := a.offered[i]
+	if d.kept = o.Err == nil; !d.kept {
 		a.offered = slices.Delete(a.offered, i, i+1)
 	}
-	return of
+	return d
 }
 
-// last is the last dump of a budget that was saved, is recent and shows an offender: of this
-// window, or of an earlier one that failed.
-func (a *archive) last(of *Budget, shows string, now time.Time) (id dumps.ID, end time.Time) {
+// shown is the last dump that was kept, is recent and shows what a notice is about: of this window, or of an earlier one
+// that failed. It waits for those that are being saved, until ctx ends.
+func (a *archive) shown(ctx context.Context, c *Change) *Dump {
+	if c.Notice.Event.Ends() {
+		return nil
+	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, d := range slices.Backward(a.offered) {
-		if d.of == of && d.kept && now.Sub(d.at) <= a.every && d.shows == shows {
-			return d.id, d.at
+	offered := slices.Clone(a.offered)
+	a.mu.Unlock()
+	for _, d := range slices.Backward(offered) {
+		if d.Of == c.Of && d.shows == c.worst() && c.End.Sub(d.End) <= a.every && a.isKept(ctx, d) {
+			return d
 		}
 	}
-	return "", time.Time{}
+	return nil
+}
+
+// isKept waits until a dump was saved or has failed, or ctx ends.
+func (a *archive) isKept(ctx context.Context, d *Dump) bool {
+	select {
+	case <-d.ended:
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return d.kept
 }
 
 // beside are further files that help to understand a profile: the goroutines, and the execution
 // trace of the last seconds.
-func (a *archive) beside(k *Kept) []dumps.File {
-	files := []dumps.File{kindFile{kinds.Goroutine, a.goroutines()}.encoded()}
+func (a *archive) beside() (files []dumps.File, untraced error) {
+	files = []dumps.File{kindFile{kinds.Goroutine, a.goroutines()}.encoded()}
 	if a.trace == nil {
-		return files
+		return files, nil
 	}
 	data, err := a.execution()
-	if k.Trace, k.Traced = err, true; err == nil && len(data) > 0 {
+	if err == nil && len(data) > 0 {
 		files = append(files, dumps.File{Name: "trace.out", Data: data})
 	}
-	return files
+	return files, err
 }
 
 const (
@@ -340,6 +301,9 @@ type Recorder interface {
 // of the host. If it panics, hangs or writes without end, it is not called again. An error costs
 // the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
 func (a *archive) execution() ([]byte, error) {
+	if a.traceFails != nil {
+		return nil, a.traceFails
+	}
 	recorder := a.trace
 	var written limited
 	var failed error
@@ -350,7 +314,7 @@ func (a *archive) execution() ([]byte, error) {
 		return written.tooMuch
 	})
 	if err != nil {
-		a.trace = nil // and it may still write to failed
+		a.traceFails = err // and it may still write to failed
 		return nil, err
 	}
 	return written.data, failed

@@ -24,24 +24,22 @@ import (
 func TestLastDump(t *testing.T) {
 	s := newStill(t, nil, "x: fmt.Println below 20%")
 	b, store := s.Budgets.Budgets[0], new(dumps.Store)
-	at, lastSaved := s.Started, ""
+	at := s.Started
 	for i := range 400 {
 		at = at.Add(time.Hour)
 		c := Change{Verdict: &Verdict{Of: b, End: at, profile: decode.Source{Data: []byte("x")}}}
 		c.Result.Verdict = budget.Fail
-		s.Keep(store, &Report{Measurement: new(Measurement), Changes: []Change{c}}, false, completes)
+		c.Notice = new(Notice)
+		s.Keep(store, &Report{Measurement: new(Measurement), Changes: []Change{c}}, completes, nil)
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(s.offers))}
 		if i%50 == 49 {
 			outcome.Err = syscall.EIO
 		}
-		d := s.Saved(outcome)
-		d.Noted()
-		id, _ := s.archive.last(b, "", at)
-		if outcome.Err == nil {
-			lastSaved = fmt.Sprint(s.offers)
-		}
-		if d.ID != outcome.ID || d.Of != b || !d.End.Equal(at) || outcome.Err == nil && string(id) != lastSaved {
-			t.Fatalf("window %d: a notice would name %q, the outcome is %+v, want %q", i, id, d, lastSaved)
+		var d Dump
+		s.Saved(outcome, func(of *Dump) { d = *of })
+		shown := s.archive.shown(t.Context(), &c)
+		if d.ID != outcome.ID || d.Of != b || !d.End.Equal(at) || d.Err != outcome.Err || (outcome.Err == nil) != (shown != nil && shown.ID == d.ID) {
+			t.Fatalf("window %d: a notice would name %+v, the outcome is %+v", i, shown, d)
 		}
 	}
 	if n := len(s.archive.offered); s.offers != 400 || n > maxOffered {
@@ -80,7 +78,7 @@ func TestDumpsElsewhere(t *testing.T) {
 	if !slices.Equal(seen, []string{"1000 10s map[row:0] true"}) || len(s.dumps) != 1 || s.dumps[0].Name+" "+s.dumps[0].Files[0].Name != "x cpu.pb.gz" {
 		t.Errorf("windows %q, dumps %v", seen, s.dumps)
 	}
-	if len(s.told) != 1 || s.told[0].Dump != s.dumps[0].ID || s.told[0].Dump == "" {
+	if len(s.told) != 1 || s.told[0].dump == nil || s.told[0].dump.ID != s.dumps[0].ID || s.dumps[0].ID == "" {
 		t.Errorf("told %+v", s.told)
 	}
 }
@@ -102,19 +100,20 @@ func TestFlightRecorderHasError(t *testing.T) {
 			n, err := to.Write([]byte("trace"))
 			return int64(n), err
 		})
-		var k Kept
 		s := newStill(t, func(c *Config) { c.Trace = recorder }, "x: fmt.Println below 20%")
-		if files := s.archive.beside(&k); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+		files, untraced := s.archive.beside()
+		if slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 			t.Error("there is a trace, but the recorder has failed")
 		}
-		if k.Trace == nil || !strings.Contains(k.Trace.Error(), "in progress") {
-			t.Errorf("%v, want the error", k.Trace)
+		if untraced == nil || !strings.Contains(untraced.Error(), "in progress") {
+			t.Errorf("%v, want the error", untraced)
 		}
-		if files := s.archive.beside(&k); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
+		files, untraced = s.archive.beside()
+		if !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
 			t.Errorf("no trace in %v after the recorder has recovered", files)
 		}
-		if k.Trace != nil {
-			t.Errorf("%v, want none", k.Trace)
+		if untraced != nil {
+			t.Errorf("%v, want none", untraced)
 		}
 	})
 }
@@ -142,16 +141,19 @@ func TestFlightRecorderFails(t *testing.T) {
 				defer close(release)
 				var calls atomic.Int32
 				recorder := recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
-				var k Kept
 				s := newStill(t, func(c *Config) { c.Trace = recorder }, "x: fmt.Println below 20%")
 				for range 2 {
-					if files := s.archive.beside(&k); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+					files, untraced := s.archive.beside()
+					if slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 						t.Error("there is a trace")
+					}
+					if untraced == nil || !strings.Contains(untraced.Error(), tt.say) {
+						t.Errorf("no trace because of %v", untraced)
 					}
 					time.Sleep(5 * second)
 				}
-				if calls.Load() != 1 || k.Trace == nil || !strings.Contains(k.Trace.Error(), tt.say) {
-					t.Errorf("%d calls, %v", calls.Load(), k.Trace)
+				if calls.Load() != 1 {
+					t.Errorf("%d calls", calls.Load())
 				}
 			})
 		})

@@ -26,15 +26,26 @@ const second, minute = time.Second, time.Minute
 // what they report.
 type still struct {
 	*Loop
-	cores    float64 // that the process uses
-	begun    time.Time
-	took     func(*Report) // also takes each; nil for nothing
-	changes  []Change
-	told     []Told
-	outcomes []Dumped
-	dumps    []Offered
-	offers   int
-	exports  bool // somebody wants dumps
+	cores   float64 // that the process uses
+	begun   time.Time
+	took    func(*Report) // also takes each; nil for nothing
+	changes []Change
+	told    []told
+	dumps   []exported
+	offers  int
+	exports bool // somebody wants dumps
+}
+
+// told is a notice with its dump.
+type told struct {
+	*Change
+	dump *Dump
+}
+
+// exported is what somebody gets who wants dumps.
+type exported struct {
+	ID dumps.ID
+	*dumps.Dump
 }
 
 // newStill is a loop with budgets, of which a function may change the configuration.
@@ -84,9 +95,12 @@ func (s *still) take(r *Report) {
 		s.took(r)
 	}
 	s.changes = slices.Clone(r.Changes)
-	k := s.Keep(nil, r, s.exports, completes)
-	s.dumps, s.outcomes = append(s.dumps, k.Dumps...), append(s.outcomes, k.Left...)
-	s.told = append(s.told, s.Told(context.Background(), r, k)...)
+	export := func(id dumps.ID, d *dumps.Dump) { s.dumps = append(s.dumps, exported{id, d}) }
+	if !s.exports {
+		export = nil
+	}
+	s.Keep(nil, r, completes, export)
+	s.Tell(context.Background(), r, func(c *Change, d *Dump) { s.told = append(s.told, told{c, d}) })
 }
 
 func completes(_ *Change, d *dumps.Dump) bool { d.Budget = []byte("{}"); return true }

@@ -187,7 +187,7 @@ func TestFedWindows(t *testing.T) {
 
 func sawFire(s *still, name string) bool {
 	for _, n := range s.told {
-		if n.Of.Name == name && !n.Event.Ends() {
+		if n.Of.Name == name && !n.Notice.Event.Ends() {
 			return true
 		}
 	}
