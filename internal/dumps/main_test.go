@@ -153,7 +153,8 @@ func (s *Store) Save(d Dump) (ID, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.id, s.write(p)
+	_, err = s.write(p)
+	return p.id, err
 }
 
 // own are the dumps and remains that a store may delete.

@@ -63,8 +63,8 @@ func (s *Store) Sent(profile string, refused bool) {
 	s.sent[profile] = mark
 	s.mu.Unlock()
 	select {
-	case s.marks <- struct{}{}:
-	default: // there is a token already
+	case s.marks <- make(chan struct{}):
+	default: // there is one already
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *Store) Sent(profile string, refused bool) {
 func (s *Store) Mark(ctx context.Context) {
 	marked := make(chan struct{})
 	select {
-	case s.marking <- marked:
+	case s.marks <- marked:
 	case <-s.done:
 		return
 	case <-ctx.Done():
@@ -81,24 +81,24 @@ func (s *Store) Mark(ctx context.Context) {
 	}
 	select {
 	case <-marked:
+	case <-s.done:
 	case <-ctx.Done():
 	}
 }
 
-// writeMarks marks what was sent. Dumps that wait to be saved are marked after that. A mark that
-// cannot be written is tried again later.
+// writeMarks saves the dumps that wait, and marks what was sent: a dump is offered before it is sent. A mark
+// that cannot be written is tried again later.
 func (s *Store) writeMarks() {
 	s.mu.Lock()
 	sent := maps.Clone(s.sent)
 	s.mu.Unlock()
+	for range len(s.queue) {
+		if p, more := <-s.queue; more {
+			s.save(p)
+		}
+	}
 	for profile, mark := range sent {
 		n, suffix, ok := parseFile(profile + profileExt)
-		s.mu.Lock()
-		waits := s.waiting[n.id]
-		s.mu.Unlock()
-		if waits {
-			continue
-		}
 		err := fs.ErrNotExist
 		if ok {
 			_, err = s.disk.lstat(n.path(suffix))

@@ -39,19 +39,16 @@ type Store struct {
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
-	lost     bool          // the folder was made again while the last dump was saved
 	lock     io.Closer     // of the folder, held as long as the store is open; nil where there are no locks
 
 	// mu guards the next fields and is never held during I/O.
-	mu      sync.Mutex
-	queue   chan prepared
-	closed  bool                 // no more offers
-	waiting map[ID]bool          // in the queue, or being saved
-	sent    map[string]string    // the marks of profiles that are not written yet
-	taken   map[string]io.Closer // locks of the folders of processes that are gone, by instance
+	mu     sync.Mutex
+	queue  chan prepared
+	closed bool                 // no more offers
+	sent   map[string]string    // the marks of profiles that are not written yet
+	taken  map[string]io.Closer // locks of the folders of processes that are gone, by instance
 
-	marks   chan struct{}      // holds a token when there is something in sent
-	marking chan chan struct{} // Mark waits for one to be closed
+	marks chan chan struct{} // holds one when there is something in sent, to be closed when that is marked
 }
 
 // Outcome is the end of an offered dump.
@@ -79,9 +76,8 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open() error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
-	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan struct{}, 1)
-	s.marking = make(chan chan struct{})
-	s.waiting, s.sent, s.taken = map[ID]bool{}, map[string]string{}, map[string]io.Closer{}
+	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan chan struct{}, 1)
+	s.sent, s.taken = map[string]string{}, map[string]io.Closer{}
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
 		return err
@@ -154,37 +150,29 @@ func (s *Store) run() {
 		_ = foreign.Recovered(func() error {
 			select {
 			case p, more := <-s.queue:
-				if open = more; !open {
-					s.writeMarks()
-					s.leave()
-					return s.disk.close() // or the kernel does it later
+				if open = more; open {
+					s.save(p)
 				}
-				s.save(p)
-			case <-s.marks:
-			case marked := <-s.marking:
+			case marked := <-s.marks:
 				defer close(marked)
-				for range len(s.queue) {
-					if p, more := <-s.queue; more {
-						s.save(p)
-					}
-				}
 			case <-tick.C:
 				_ = s.tidy(nil) // an error comes again before the next save
 			}
 			s.writeMarks()
-			return nil
+			if open {
+				return nil
+			}
+			s.leave()
+			return s.disk.close() // or the kernel does it later
 		})
 	}
 }
 
 // save writes a dump, and reports it.
 func (s *Store) save(p prepared) {
-	s.lost = false
-	err := foreign.Recovered(func() error { return s.write(p) })
-	s.mu.Lock()
-	delete(s.waiting, p.id)
-	s.mu.Unlock()
-	s.report(Outcome{ID: p.id, Err: err, Lost: s.lost})
+	o := Outcome{ID: p.id}
+	o.Err = foreign.Recovered(func() (err error) { o.Lost, err = s.write(p); return err })
+	s.report(o)
 }
 
 // Close writes the queued dumps, and lets other processes clean up the dumps of this one. If
@@ -232,7 +220,6 @@ func (s *Store) Offer(d Dump) (ID, error) {
 	}
 	select {
 	case s.queue <- p:
-		s.waiting[p.id] = true
 		return p.id, nil
 	default:
 		return "", fmt.Errorf("offer dump: %w: %d dumps wait already; the disk does not keep up", ErrDropped, queueLen)
@@ -268,43 +255,37 @@ func (p *prepared) add(suffix string, data []byte) {
 	p.size += int64(len(data))
 }
 
-// write makes a dump durable. On an error nothing of it is left.
-func (s *Store) write(p prepared) error {
-	err := s.provide(p.entry)
+// write makes a dump durable. On an error nothing of it is left. lost says that the folder was.
+func (s *Store) write(p prepared) (lost bool, err error) {
+	lost, err = s.reopen()
+	if err == nil {
+		err = s.tidy(p.entry)
+	}
+	if err == nil {
+		err = hasRoom(s.disk, p.size, s.keep.Free)
+	}
 	if err == nil {
 		err = s.put(p)
 	}
 	if err != nil {
 		_ = s.tidy(nil) // the files that were written are remains, as after a crash
-		return fmt.Errorf("save dump %s: %w", p.id, err)
+		err = fmt.Errorf("save dump %s: %w", p.id, err)
 	}
-	return nil
-}
-
-// provide sees to the folder, the caps and the free space before e is written.
-func (s *Store) provide(e *entry) error {
-	if err := s.reopen(); err != nil {
-		return err
-	}
-	if err := s.tidy(e); err != nil {
-		return err
-	}
-	return hasRoom(s.disk, e.size, s.keep.Free)
+	return lost, err
 }
 
 // reopen sees to a folder that was removed or replaced: by a program that cleans up /tmp for example, or
 // by another user who may write to DumpDir. It is made again, with the same checks as the first time.
-func (s *Store) reopen() error {
+func (s *Store) reopen() (lost bool, err error) {
 	if s.disk.there() {
 		if _, err := s.disk.lstat(folderName(s.instance)); !errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return false, nil
 		}
 	}
 	if err := s.openFolder(); err != nil {
-		return fmt.Errorf("the folder was removed or replaced while in use, and cannot be made again: %w", err)
+		return false, fmt.Errorf("the folder was removed or replaced while in use, and cannot be made again: %w", err)
 	}
-	s.lost = true
-	return nil
+	return true, nil
 }
 
 // put writes the files, each whole and durable before it gets its name, the sidecar last.
