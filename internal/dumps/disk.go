@@ -241,6 +241,15 @@ func (d *rootDisk) space() (free, total uint64, err error) {
 	return space(dir)
 }
 
+// readAll reads a file, which may not be one that this package has written.
+func readAll(f io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return b, err
+}
+
 // hasRoom is an error unless a part of the disk stays free beside so many bytes.
 func hasRoom(d disk, bytes int64, part float64) error {
 	free, total, err := d.space()

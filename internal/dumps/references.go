@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"sort"
@@ -34,7 +33,6 @@ type References struct {
 type ReferenceFile struct {
 	Name string
 	Time time.Time // of the last write, by a clock that may have been wrong
-	Size int64
 }
 
 // OpenReferences returns the folder in a DumpDir. It makes no file or folder until the first write.
@@ -75,7 +73,7 @@ func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // it was removed meanwhile, or is none of ours
 		}
-		files = append(files, ReferenceFile{name, info.ModTime(), info.Size()})
+		files = append(files, ReferenceFile{name, info.ModTime()})
 	}
 	future := func(f *ReferenceFile) bool { return f.Time.After(now.Add(time.Minute)) }
 	sort.Slice(files, func(i, j int) bool {
@@ -90,7 +88,7 @@ func (r *References) List(prefix string) (files []ReferenceFile, err error) {
 
 // Read reads a file that List has listed.
 func (r *References) Read(name string) ([]byte, error) {
-	if info, err := r.disk.lstat(name); err == nil && info.Size() > maxReference {
+	if info, err := r.disk.lstat(name); err == nil && info.Size() > maxReference { // nothing of it is read
 		return nil, fmt.Errorf("read reference %s: it has %d bytes, expected at most %d", name, info.Size(), maxReference)
 	}
 	f, err := r.disk.read(name)
@@ -98,12 +96,9 @@ func (r *References) Read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read reference: %w", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxReference+1))
+	b, err := readAll(f, maxReference)
 	if err != nil {
 		return nil, fmt.Errorf("read reference %s: %w", name, err)
-	}
-	if len(b) > maxReference {
-		return nil, fmt.Errorf("read reference %s: it has more than %d bytes", name, maxReference)
 	}
 	return b, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -17,13 +16,12 @@ const (
 	sentExt    = ".sent"
 	refusedExt = ".refused" // nobody took it: it does not leave again
 	profileExt = ".pb.gz"
+	otherExt   = ".out"
 )
-
-var markExts = []string{sentExt, refusedExt}
 
 // DescriptionFile is the file of a dump that describes it for who sends its profiles. Those of a dump
 // without it stay where they are: when it was saved, nothing was to leave.
-const DescriptionFile = "export.out"
+const DescriptionFile = "export" + otherExt
 
 // Unsent lists profiles of this process's dumps, and of those of processes that are gone, that
 // were not sent, the oldest first, and at most so many: each as the ID of its dump, a dot, and its
@@ -127,7 +125,7 @@ func (s *Store) ReadUnsent(profile string) (data, description []byte, err error)
 	if !ok || pending != "" {
 		return nil, nil, nil
 	}
-	for _, mark := range markExts {
+	for _, mark := range []string{sentExt, refusedExt} {
 		if _, err := s.disk.lstat(n.path(strings.TrimSuffix(suffix, profileExt) + mark)); err == nil {
 			return nil, nil, nil
 		}
@@ -145,11 +143,8 @@ func (s *Store) read(id ID, file string) ([]byte, error) {
 	f, err := s.Open(id, file)
 	var b []byte
 	if err == nil {
-		b, err = io.ReadAll(io.LimitReader(f, maxProfile+1))
+		b, err = readAll(f, maxProfile)
 		f.Close()
-	}
-	if len(b) > maxProfile {
-		err = fmt.Errorf("it has more than %d MiB", maxProfile>>20)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
@@ -157,5 +152,5 @@ func (s *Store) read(id ID, file string) ([]byte, error) {
 	return b, nil
 }
 
-// maxProfile limits what is read of a file that may not be what this package has written.
+// maxProfile is the most that is read of a profile.
 const maxProfile = 16 << 20

@@ -283,7 +283,7 @@ func TestUnsentHostile(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%d of at most 1", len(found))
 	}
-	if _, _, err := s.ReadUnsent(found[0]); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
+	if _, _, err := s.ReadUnsent(found[0]); err == nil || !strings.Contains(err.Error(), "more than 16777216 bytes") {
 		t.Errorf("too large: %v", err)
 	}
 	for _, profile := range []string{"../../etc/passwd", "", stem + ".json", stem + ".cpu.pb.gz/../x"} {

@@ -34,14 +34,12 @@ const maxSidecar = 256 << 10
 
 // readSidecar reads a sidecar of at most maxSidecar bytes, as it was written: any JSON.
 func readSidecar(r io.Reader) (json.RawMessage, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
-	switch {
-	case err != nil:
+	data, err := readAll(r, maxSidecar)
+	if err == nil && !json.Valid(data) {
+		err = errors.New("it is not JSON")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read sidecar: %w", err)
-	case len(data) > maxSidecar:
-		return nil, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
-	case !json.Valid(data):
-		return nil, errors.New("read sidecar: it is not JSON")
 	}
 	return data, nil
 }

@@ -234,7 +234,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 	side.Host, _ = os.Hostname() // without it the sidecar names no host
 	side.Build = buildOf()
 	for _, f := range d.Files {
-		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix || slices.ContainsFunc(markExts, func(ext string) bool { return strings.HasSuffix(suffix, ext) }) {
+		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || !strings.HasSuffix(suffix, profileExt) && !strings.HasSuffix(suffix, otherExt) {
 			return p, fmt.Errorf("file %q: want a lower-case word and .pb.gz or .out", f.Name)
 		}
 		side.Files = append(side.Files, n.file(f.Name))
