@@ -1,8 +1,10 @@
 package release
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/tree"
@@ -77,7 +79,7 @@ func (p *Pieces) Add(x Piece) {
 		}
 	}
 	p.add(x.Hits, x.Samples, x.Work)
-	p.forget()
+	p.forget(mostKnown)
 	for label, values := range x.Values {
 		if v := p.values(label); v != nil {
 			v.include(values, x.Samples, x.Work)
@@ -120,6 +122,23 @@ func (c *Counts) of(name string) *HitSum {
 	return f
 }
 
+// forget forgets the names with the fewest hits if there are more than most. It returns how many one of these had at the
+// most.
+func (c *Counts) forget(most int) (lost float64) {
+	if len(c.Hits) <= most {
+		return 0
+	}
+	names := slices.SortedFunc(maps.Keys(c.Hits), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Hits[b].H, c.Hits[a].H), cmp.Compare(a, b))
+	})
+	names = names[most*3/4:]
+	lost = c.Hits[names[0]].H
+	for _, name := range names {
+		delete(c.Hits, name)
+	}
+	return lost
+}
+
 func (p *Pieces) init() {
 	if p.Hits == nil {
 		p.Work, p.Costs, p.Hits = map[string]float64{}, map[string]*CostSum{}, map[string]*HitSum{}
@@ -144,12 +163,6 @@ func (p *Pieces) cost(x *Piece, unit string, w float64) {
 	s.CC, s.CW, s.WW = s.CC+x.CPU*x.CPU, s.CW+x.CPU*w, s.WW+w*w
 }
 
-func (p *Pieces) forget() {
-	for least := p.Samples / 1e4; len(p.Hits) > mostKnown; least *= 2 {
-		maps.DeleteFunc(p.Hits, func(_ string, f *HitSum) bool { return f.H <= least })
-	}
-}
-
 // Join adds other pieces, as those of an earlier process of the same build.
 func (p *Pieces) Join(o *Pieces) {
 	p.init()
@@ -168,12 +181,12 @@ func (p *Pieces) Join(o *Pieces) {
 		s.NextCC, s.NextCW, s.NextWW = s.NextCC+x.NextCC, s.NextCW+x.NextCW, s.NextWW+x.NextWW
 	}
 	p.join(&o.Counts)
-	p.forget()
+	p.forget(mostKnown)
 	for label, values := range o.Values {
 		if v := p.values(label); v != nil {
 			v.join(&values.Counts)
 			v.Without, v.Lost = v.Without+values.Without, v.Lost+values.Lost
-			v.forget()
+			v.Lost += v.forget(mostValues)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package release
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/profguard/profguard/internal/evidence"
@@ -29,22 +28,7 @@ const (
 func (v *Values) include(x tree.Values, samples float64, work map[string]float64) {
 	v.add(x.Hits, samples, work)
 	v.Without, v.Lost = v.Without+x.Without, v.Lost+x.Lost
-	v.forget()
-}
-
-// forget forgets those with the fewest samples.
-func (v *Values) forget() {
-	if len(v.Hits) <= mostValues {
-		return
-	}
-	names := slices.SortedFunc(maps.Keys(v.Hits), func(a, b string) int {
-		return cmp.Or(cmp.Compare(v.Hits[b].H, v.Hits[a].H), cmp.Compare(a, b))
-	})
-	names = names[mostValues*3/4:]
-	v.Lost += v.Hits[names[0]].H
-	for _, name := range names {
-		delete(v.Hits, name)
-	}
+	v.Lost += v.forget(mostValues)
 }
 
 // values are those of a label, which are made if there are none.
