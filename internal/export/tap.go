@@ -10,18 +10,18 @@ import (
 	"github.com/profguard/profguard/internal/foreign"
 )
 
-// maxPassing is the size of the largest body that a [Tap] copies. Those that agents send have the
+// maxPassing is the size of the largest body that a [Tap] shows. Those that agents send have the
 // profiles of a minute.
 const maxPassing = 32 << 20
 
-// A Tap is the transport of another program's client. It shows the bodies of requests, and sends
-// each unchanged, without a delay but for a copy in memory.
+// A Tap is the transport of another program's client. It shows the bodies of requests, also if nobody takes them,
+// and sends each unchanged. Agents have them in memory, so that reading one first is no delay.
 type Tap struct {
 	Next http.RoundTripper
 	// Wants picks requests by what stands before their body.
 	Wants func(*http.Request) bool
-	// Seen gets a copy of the body, on a goroutine of its own, one at a time. What comes while two
-	// wait is not shown. The request is for its header and address.
+	// Seen gets the body, which it must not change, on a goroutine of its own, one at a time. What comes
+	// while two wait is not shown. The request is for its header and address.
 	Seen func(r *http.Request, body []byte)
 
 	turn    chan struct{}
@@ -41,19 +41,19 @@ func (t *Tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil || r.Body == http.NoBody || !t.wants(r) {
 		return t.Next.RoundTrip(r)
 	}
-	head := &http.Request{Method: r.Method, URL: r.URL, Header: r.Header.Clone()}
-	if r.GetBody != nil { // then the request itself stays as it is, and is seen if nobody is there to take it
-		if body, err := r.GetBody(); err == nil {
-			copied, err := io.ReadAll(io.LimitReader(body, maxPassing+1))
-			body.Close()
-			if err == nil && len(copied) <= maxPassing {
-				t.show(head, copied)
-			}
-		}
-		return t.Next.RoundTrip(r)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxPassing+1))
+	if err != nil {
+		r.Body.Close()
+		return nil, err
+	}
+	if len(body) <= maxPassing {
+		t.show(&http.Request{Method: r.Method, URL: r.URL, Header: r.Header.Clone()}, body)
 	}
 	with := *r
-	with.Body = &copying{ReadCloser: r.Body, whole: func(b []byte) { t.show(head, b) }}
+	with.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
 	return t.Next.RoundTrip(&with)
 }
 
@@ -76,26 +76,4 @@ func (t *Tap) show(head *http.Request, body []byte) {
 		defer func() { <-t.turn }()
 		_ = foreign.Recovered(func() error { t.Seen(head, body); return nil })
 	}()
-}
-
-// copying is a body that copies what is read of it, and shows it at its end.
-type copying struct {
-	io.ReadCloser
-	copied bytes.Buffer
-	over   bool
-	whole  func([]byte)
-}
-
-func (c *copying) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if c.over = c.over || c.copied.Len()+n > maxPassing; c.over {
-		c.copied = bytes.Buffer{}
-	} else {
-		c.copied.Write(p[:n])
-	}
-	if err == io.EOF && c.whole != nil && !c.over {
-		c.whole(c.copied.Bytes())
-		c.whole = nil
-	}
-	return n, err
 }
