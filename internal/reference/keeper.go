@@ -23,14 +23,12 @@ import (
 // of another build, or a baseline. Its methods are safe for concurrent use. It reads and writes
 // files in goroutines of its own, so that nobody waits for the disk.
 type Keeper struct {
-	cfg    Config
-	loaded chan found
-	ready  chan struct{} // closed when something was found, or not
+	cfg Config
 
 	mu       sync.Mutex
-	side     release.Side // what the running build did, in all its processes
-	build    release.Build
-	known    bool // build is, and what the folder has
+	ready    chan struct{} // nil before the first look; closed when it is known what is there
+	side     release.Side  // what the running build did, in all its processes
+	known    bool          // its build is, and what the folder has
 	before   *release.Side
 	problem  error         // the last one with files, until one is written
 	unread   error         // why there may be references that are not known
@@ -96,8 +94,7 @@ const (
 
 // NewKeeper returns a keeper, which begins with the first window.
 func NewKeeper(cfg Config) *Keeper {
-	k := &Keeper{cfg: cfg, before: cfg.Base, looks: map[string]*look{}, told: map[string]bool{}}
-	return k
+	return &Keeper{cfg: cfg, before: cfg.Base, looks: map[string]*look{}, told: map[string]bool{}}
 }
 
 // keeps reports whether references are read and written.
@@ -110,7 +107,6 @@ func (k *Keeper) Window(t *tree.Tree, p release.Piece) error {
 	defer k.mu.Unlock()
 	k.begin()
 	k.side.Add(t, p)
-	k.collect()
 	now := k.cfg.Now()
 	if k.known && k.shut && !now.Before(k.retry) {
 		k.known = false
@@ -142,7 +138,7 @@ func (k *Keeper) Begin() (known <-chan struct{}) {
 
 // begin starts to look what is there, once.
 func (k *Keeper) begin() {
-	if k.loaded == nil {
+	if k.ready == nil {
 		k.side.Since = k.cfg.Now()
 		k.look()
 	}
@@ -150,42 +146,36 @@ func (k *Keeper) begin() {
 
 // look starts to look what is there.
 func (k *Keeper) look() {
-	k.loaded, k.ready = make(chan found, 1), make(chan struct{})
-	cfg, loaded, ready, now := k.cfg, k.loaded, k.ready, k.cfg.Now()
+	ready, now := make(chan struct{}), k.cfg.Now()
+	k.ready = ready
 	go func() {
 		defer close(ready)
-		f := found{build: cfg.Build()}
-		if cfg.Dir != "" && !cfg.Test {
-			f = load(cfg, f.build, now)
+		f := found{build: k.cfg.Build()}
+		if k.keeps() {
+			f = load(k.cfg, f.build, now)
 		}
-		loaded <- f
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.take(f)
 	}()
 }
 
-// collect takes what was found, if that is known.
-func (k *Keeper) collect() {
-	if k.known || k.loaded == nil {
-		return
+// take takes what was found.
+func (k *Keeper) take(f found) {
+	k.known, k.side.Build, k.problem, k.unread = true, f.build, f.err, f.err
+	if k.shut = f.shut; f.shut {
+		k.pause = min(max(2*k.pause, leastPause), mostPause)
+		k.retry = k.cfg.Now().Add(k.pause)
 	}
-	select {
-	case f := <-k.loaded:
-		k.known, k.build, k.problem, k.unread = true, f.build, f.err, f.err
-		k.side.Build = f.build
-		if k.shut = f.shut; f.shut {
-			k.pause = min(max(2*k.pause, leastPause), mostPause)
-			k.retry = k.cfg.Now().Add(k.pause)
+	if k.before == nil {
+		k.before = f.before
+	}
+	if own := f.own; own != nil {
+		k.side.Tree.Add(&own.Tree)
+		k.side.Pieces.Join(&own.Pieces)
+		if !own.Since.IsZero() && own.Since.Before(k.side.Since) {
+			k.side.Since = own.Since
 		}
-		if k.before == nil {
-			k.before = f.before
-		}
-		if own := f.own; own != nil {
-			k.side.Tree.Add(&own.Tree)
-			k.side.Pieces.Join(&own.Pieces)
-			if !own.Since.IsZero() && own.Since.Before(k.side.Since) {
-				k.side.Since = own.Since
-			}
-		}
-	default:
 	}
 }
 
@@ -290,7 +280,7 @@ func (k *Keeper) write() bool {
 	b := Encode(&k.side, k.cfg.Now())
 	done := make(chan struct{})
 	k.writing = done
-	dir, build := k.cfg.Dir, k.build
+	dir, build := k.cfg.Dir, k.side.Build
 	go func() {
 		defer close(done)
 		folder, err := dumps.OpenReferences(dir)
@@ -309,7 +299,6 @@ func (k *Keeper) write() bool {
 func (k *Keeper) Stop(ctx context.Context) {
 	k.rest(ctx)
 	k.mu.Lock()
-	k.collectUntil(ctx)
 	if k.mayWrite() {
 		k.write()
 	}
@@ -317,29 +306,19 @@ func (k *Keeper) Stop(ctx context.Context) {
 	k.rest(ctx)
 }
 
-// rest waits for the end of a write.
+// rest waits for the end of a look and of a write.
 func (k *Keeper) rest(ctx context.Context) {
 	k.mu.Lock()
-	writing := k.writing
+	running := []chan struct{}{k.ready, k.writing}
 	k.mu.Unlock()
-	if writing != nil {
+	for _, ended := range running {
+		if ended == nil {
+			continue
+		}
 		select {
-		case <-writing:
+		case <-ended:
 		case <-ctx.Done():
 		}
-	}
-}
-
-// collectUntil waits for what was found.
-func (k *Keeper) collectUntil(ctx context.Context) {
-	if k.loaded == nil || k.known {
-		return
-	}
-	select {
-	case f := <-k.loaded:
-		k.loaded <- f
-		k.collect()
-	case <-ctx.Done():
 	}
 }
 
@@ -347,7 +326,6 @@ func (k *Keeper) collectUntil(ctx context.Context) {
 func (k *Keeper) Before() *release.Side {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.collect()
 	return k.before
 }
 
@@ -355,7 +333,6 @@ func (k *Keeper) Before() *release.Side {
 func (k *Keeper) Compare(ctx context.Context, o release.Options) (*release.Comparison, string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.collect()
 	return k.compare(ctx, o)
 }
 
@@ -431,7 +408,6 @@ func (k *Keeper) Balance(ctx context.Context) (c *release.Comparison, news bool)
 func (k *Keeper) Profile(before bool) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.collect()
 	switch {
 	case k.before == nil:
 		return nil

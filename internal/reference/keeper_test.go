@@ -52,8 +52,11 @@ func (r *running) windows(n, audit int) {
 // await waits until it is known what there is.
 func (r *running) await() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.collectUntil(r.t.Context())
+	ready := r.ready
+	r.mu.Unlock()
+	if ready != nil {
+		<-ready
+	}
 }
 
 func (r *running) compare() (*release.Comparison, string) {
