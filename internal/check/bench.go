@@ -22,7 +22,7 @@ const benchBlock = 50 * time.Millisecond
 func (r *run) benchmark() (problem string) {
 	r.t.Helper()
 	r.resample() // the CPU of the process would include that of the profiler
-	if len(r.bySampling()) < len(r.set) {
+	if len(r.of(sampled)) < len(r.set) {
 		return "a benchmark judges budgets on CPU only: put the others into a test"
 	}
 	ctx, cancel := context.WithCancel(r.parent())

@@ -75,7 +75,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		return nil, err.Error()
 	}
 	mainAsTested(r.rules, r.test.path)
-	r.judged, r.resampled = map[string]*decode.Table{}, map[int]bool{}
+	r.judged = map[string]*decode.Table{}
 	var wrong []string
 	r.ways, wrong = waysOf(r.set, r.rules, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
@@ -177,7 +177,7 @@ func (r *run) phases() (problem string) {
 	}
 	if !back {
 		r.resample() // with such long calls there would be few batches
-		if len(r.of(levels)) > 0 || slices.ContainsFunc(r.of(counted), func(i int) bool { return !r.isSampled(i) }) {
+		if len(r.of(levels, counted)) > 0 {
 			back = r.wait()
 			switch unfinished := !back && !r.worker.IsOver(); {
 			case unfinished && (r.busy() || r.test.short):
@@ -233,7 +233,7 @@ func (r *run) repeatWork(back bool) (problem string) {
 		}
 		return len(r.of(figure, state, most)) > 0 && time.Since(start) < figureTime || len(r.others.open(r)) > 0
 	}
-	if r.Update || len(r.bySampling()) > 0 {
+	if r.Update || len(r.of(sampled)) > 0 {
 		r.cpu = r.newCPUPhase()
 		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 		defer cancel()

@@ -74,7 +74,7 @@ func (r *run) count() {
 		switch rule := r.rules[i]; {
 		case r.worker.Busy:
 		case c.judge(rule, true).Verdict != evidence.Pass && r.needsSamples(i, &c.batches) && (c.rest.left == nil || c.rest.cause != mistake):
-			r.resampled[i] = true
+			r.ways[i] = sampled
 		case c.outcome(rule).Verdict == evidence.Fail:
 			c.users[i] = r.users(i, c.each)
 		}
@@ -97,17 +97,11 @@ func (c *counting) outcome(rule judge.Rule) outcome {
 // resample makes that the budgets on the CPU of the process are sampled.
 func (r *run) resample() {
 	for _, i := range r.of(counted) {
-		r.resampled[i] = isCPU(r.rules[i])
+		if isCPU(r.rules[i]) {
+			r.ways[i] = sampled
+		}
 	}
 }
-
-// bySampling are the budgets that are judged by CPU samples.
-func (r *run) bySampling() []int {
-	return slices.DeleteFunc(r.of(sampled, counted), func(i int) bool { return !r.isSampled(i) })
-}
-
-// isSampled reports whether a budget is judged by CPU samples.
-func (r *run) isSampled(i int) bool { return r.ways[i] == sampled || r.resampled[i] }
 
 // batches counts batches until they decide, for half of the time: the other half is for what is
 // sampled.

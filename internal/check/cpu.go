@@ -37,7 +37,7 @@ const (
 )
 
 func (r *run) newCPUPhase() *cpuPhase {
-	of := r.bySampling()
+	of := r.of(sampled)
 	blocks := judge.NewBlocks(part(r.rules, of), evidence.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends

@@ -67,7 +67,7 @@ const replayedWork = checkPackage + ".calledWork"
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{budgets: budgets{set: set, rules: rulesOf(t, set)}, subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}, judged: map[string]*decode.Table{}, facts: facts{resampled: map[int]bool{}}}
+	r := &run{budgets: budgets{set: set, rules: rulesOf(t, set)}, subject: subject{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}, judged: map[string]*decode.Table{}}
 	t.Cleanup(func() { r.worker.Stop(0, 0) })
 	r.ways = make([]way, len(set)) // sampled
 	r.cpu = r.newCPUPhase()

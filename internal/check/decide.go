@@ -67,7 +67,7 @@ func (r *run) doubted(i int, o outcome) outcome {
 func (r *run) running(i int) (*words.StillRunning, cause) {
 	perCall := r.rules[i].Per != ""
 	switch {
-	case r.ways[i] != gained && !r.isSampled(i):
+	case r.ways[i] != gained && r.ways[i] != sampled:
 	case r.rest.left != nil && (r.rest.cause == mistake || perCall):
 		return r.rest.left, r.rest.cause
 	case perCall && r.waits != nil:
@@ -78,10 +78,10 @@ func (r *run) running(i int) (*words.StillRunning, cause) {
 
 // byCounters decides what the batches have decided.
 func (r *run) byCounters(found map[int]outcome) {
+	if r.counting == nil {
+		return
+	}
 	for _, i := range r.of(counted) {
-		if r.counting == nil || r.isSampled(i) {
-			continue
-		}
 		o := r.counting.outcome(r.rules[i])
 		if users := r.counting.users[i]; users.table != nil {
 			o = r.withOffenders(i, o, users)

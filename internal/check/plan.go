@@ -19,7 +19,7 @@ type way int
 
 const (
 	sampled way = iota // by CPU samples, block by block
-	counted            // CPU of the process, and its allocations, per call
+	counted            // CPU of the process, and its allocations, per call; CPU is sampled where counters do not tell
 	gained             // profiles of what happened (allocs, mutex, block): the difference while work runs
 	most               // the most goroutines of work at one time
 	levels             // goroutines and heap between calls
@@ -106,7 +106,7 @@ func part(rules []judge.Rule, indices []int) []judge.Rule {
 type budgets struct {
 	set      budget.Set
 	rules    []judge.Rule      // of the set
-	ways     []way             // likewise
+	ways     []way             // likewise; see counted
 	unlinked map[string]string // patterns that match no function, with the nearest name
 }
 

@@ -57,12 +57,11 @@ type subject struct {
 
 // facts are what a check has seen. It decides by them in the end, once. What was not looked at is nil.
 type facts struct {
-	counting  *counting
-	resampled map[int]bool // budgets on CPU that are sampled because counters do not tell
-	levels    map[int]level
-	cpu       *cpuPhase
-	others    *kindsPhase
-	end       *ending
+	counting *counting
+	levels   map[int]level
+	cpu      *cpuPhase
+	others   *kindsPhase
+	end      *ending
 
 	// Goroutines:
 	started   int64                 // by work in the first call
@@ -78,7 +77,7 @@ type facts struct {
 // and others may be left open.
 func (r *run) hasFailed() bool {
 	return slices.ContainsFunc(r.of(counted), func(i int) bool {
-		return r.counting != nil && !r.isSampled(i) && r.counting.outcome(r.rules[i]).Verdict == evidence.Fail
+		return r.counting != nil && r.counting.outcome(r.rules[i]).Verdict == evidence.Fail
 	}) || slices.ContainsFunc(r.of(levels), func(i int) bool {
 		return r.levels != nil && r.levelsOf(i).Verdict == evidence.Fail
 	}) || slices.ContainsFunc(r.of(gained), func(i int) bool {
