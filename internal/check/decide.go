@@ -139,33 +139,20 @@ func (r *run) byLevels(found map[int]outcome) {
 
 // byWhatIsLeft decides by the goroutines, figures and memory in the end.
 func (r *run) byWhatIsLeft(found map[int]outcome) {
-	if r.end == nil {
-		return
-	}
-	judgeBy := func(of []int, p evidenceOf, and func(o outcome) outcome) {
-		if len(of) == 0 {
-			return
-		}
+	for _, p := range r.endings {
 		r.judged[p.facts.Kind] = p.table
-		for n, f := range judged(part(r.rules, of), p.table, p.facts) {
-			found[of[n]] = and(outcome{Finding: f, kind: p.facts.Kind})
+		for n, f := range judged(part(r.rules, p.of), p.table, p.facts) {
+			i, o := p.of[n], outcome{Finding: f, kind: p.facts.Kind}
+			switch {
+			case r.ways[i] == left && o.Verdict != evidence.Inconclusive:
+				o.Reason = words.Left{Elapsed: r.hadToEnd}
+			case r.ways[i] == most:
+				o.Reason = words.AtOnce{Of: o.Reason}
+			case r.ways[i] == figure && r.rules[i].Subject == "gc":
+				o = r.ofGC(o, p.facts.Figures["cores"])
+			}
+			found[i] = o
 		}
-	}
-	judgeBy(r.of(left), r.end.left, func(o outcome) outcome {
-		if o.Verdict != evidence.Inconclusive {
-			o.Reason = words.Left{Elapsed: r.end.waited}
-		}
-		return o
-	})
-	judgeBy(r.of(most), r.end.most, func(o outcome) outcome {
-		o.Reason = words.AtOnce{Of: o.Reason}
-		return o
-	})
-	for _, i := range r.of(figure) {
-		judgeBy([]int{i}, r.end.figures, func(o outcome) outcome { return r.ofGC(i, o) })
-	}
-	for kind, of := range r.byKind(r.of(state)) {
-		judgeBy(of, r.end.states[kind], func(o outcome) outcome { return o })
 	}
 }
 
@@ -175,10 +162,10 @@ const gcLeast = 0.2
 
 // ofGC doubts a failure of gc in a process that hardly does anything: Check's own garbage is a large part there. The
 // time in which the process waited for a core does not count as idle.
-func (r *run) ofGC(i int, o outcome) outcome {
-	cores := r.end.figures.facts.Figures["cores"] / (1 - min(0.9, r.waitedShare()))
+func (r *run) ofGC(o outcome, cores float64) outcome {
+	cores /= 1 - min(0.9, r.waitedShare())
 	switch {
-	case r.rules[i].Subject != "gc" || o.Verdict != evidence.Fail || cores >= gcLeast:
+	case o.Verdict != evidence.Fail || cores >= gcLeast:
 		return o
 	case r.busy():
 		return o.undecided(noTime, words.LittleCPU{Of: o.Reason, Cores: cores})

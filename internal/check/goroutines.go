@@ -132,17 +132,15 @@ func (r *run) limitGoroutines() {
 // was canceled. It starts again whenever one of them ends.
 const settleTime = 2 * time.Second
 
-// An ending is what is left in the end.
+// An ending is what some budgets are judged by that are about the end.
 type ending struct {
-	left, most, figures evidenceOf
-	waited              time.Duration // for what is left to end
-	states              map[string]evidenceOf
+	of []int
+	evidenceOf
 }
 
 // lookAfterwards looks at the goroutines, figures and memory that are left in the end.
 func (r *run) lookAfterwards() {
-	end := &ending{states: map[string]evidenceOf{}}
-	if len(r.of(left)) > 0 {
+	if of := r.of(left); len(of) > 0 {
 		begun, wait := time.Now(), settleTime
 		if r.busy() {
 			wait *= busyTimes
@@ -152,25 +150,25 @@ func (r *run) lookAfterwards() {
 		for i := range t.Types {
 			t.Types[i].Type = kinds.GoroutineLeak
 		}
-		end.left, end.waited = evidenceOf{t, r.about(kinds.GoroutineLeak, 0, nil)}, time.Since(begun)
+		r.endings, r.hadToEnd = append(r.endings, ending{of, evidenceOf{t, r.about(kinds.GoroutineLeak, 0, nil)}}), time.Since(begun)
 	}
-	if len(r.of(most)) > 0 {
+	if of := r.of(most); len(of) > 0 {
 		r.peak = work.Most(r.peak, r.id) // leaked goroutines are most at the end
-		end.most = evidenceOf{r.peak, r.about(kinds.Goroutine, time.Since(r.begun), nil)}
+		r.endings = append(r.endings, ending{of, evidenceOf{r.peak, r.about(kinds.Goroutine, time.Since(r.begun), nil)}})
 	}
 	if r.strangers != nil {
 		r.come = r.comeWithCalls()
 	}
-	if len(r.of(figure)) > 0 {
+	if of := r.of(figure); len(of) > 0 {
 		heap := liveHeap() // first, because the cost of a running collection is counted when it ends
-		end.figures = evidenceOf{&decode.Table{Symbols: new(decode.Symbols)}, r.about("figures", time.Since(r.begun), nil)}
-		end.figures.facts.Figures["heap"] = heap
+		figures := evidenceOf{&decode.Table{Symbols: new(decode.Symbols)}, r.about("figures", time.Since(r.begun), nil)}
+		figures.facts.Figures["heap"] = heap
+		r.endings = append(r.endings, ending{of, figures})
 	}
-	for kind := range r.byKind(r.of(state)) {
+	for kind, of := range r.byKind(r.of(state)) {
 		liveHeap() // a profile of memory is as of the last collection
-		end.states[kind] = evidenceOf{work.WithoutOurs(work.Take(kind)), r.about(kind, time.Since(r.begun), nil)}
+		r.endings = append(r.endings, ending{of, evidenceOf{work.WithoutOurs(work.Take(kind)), r.about(kind, time.Since(r.begun), nil)}})
 	}
-	r.end = end
 }
 
 // comeWithCalls returns goroutines without the label that have come with the calls, one for two calls or more: work may

@@ -61,7 +61,7 @@ type facts struct {
 	levels   map[int]level
 	cpu      *cpuPhase
 	others   *kindsPhase
-	end      *ending
+	endings  []ending
 
 	// Goroutines:
 	started   int64                 // by work in the first call
@@ -70,6 +70,7 @@ type facts struct {
 	peak      *decode.Table         // those of work at the time when there were most
 	tooMany   *words.StillRunning   // the repetition has ended because of them
 	rest      rest                  // after the last call
+	hadToEnd  time.Duration         // how long those that are left in the end had to end
 	waits     *words.StillRunning   // that wait then, and have come with the calls
 }
 
