@@ -2,9 +2,9 @@
 //
 // check.go has the steps of a check. plan.go says how each budget is judged. Package work calls
 // the test's work on a goroutine of its own, with a label. Facts are collected first: counts.go measures counters
-// per call, steady.go what must not grow from call to call, cpu.go CPU samples with the label and without, in blocks of
-// 100 ms until all budgets are decided, kinds.go other profiles, and goroutines.go what has not ended, and what is left.
-// decide.go decides once, from all of them. report.go writes the result.
+// per call, steady.go what must not grow from call to call, cpu.go CPU samples, in blocks of 100 ms until all budgets are
+// decided, kinds.go other profiles, and goroutines.go what has not ended, and what is left. decide.go decides once, from
+// all of them: samples.go has what CPU samples say, with the label and without. report.go writes the result.
 //
 // load.go distinguishes a busy machine from work that sleeps: no budget fails because of a
 // busy machine. Without samples for the CPU that was used, no budget passes.

@@ -54,7 +54,6 @@ func (r *run) reported(i int) reported {
 
 // moreTime is the advice for a budget that was not decided in the time given.
 const moreTime = ". Raise Checker.Max, or -benchtime of a benchmark, or -timeout if that ended the check; " +
-
 	"run it without -short, or let work do more in the time"
 
 // report logs what passed, and fails the test with what did not. With Update it writes the

@@ -6,61 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/words"
 	"github.com/profguard/profguard/internal/work"
 )
 
-// A span is some time, with the sum of its profiles and the amount of work in it.
-type span struct {
-	sum     *decode.Merger // nil without a profile
-	elapsed time.Duration
-	work    map[string]float64 // by unit
-}
-
-// add adds a profile, with the names of d.
-func (s *span) add(d *decode.Decoder, t *decode.Table, elapsed time.Duration, work map[string]float64) error {
-	if s.sum == nil {
-		s.sum, s.work = d.Merger(), map[string]float64{}
-	}
-	s.elapsed += elapsed
-	for unit, n := range work {
-		s.work[unit] += n
-	}
-	return s.sum.Add(t)
-}
-
-// A cpuPhase collects the CPU profile of work, and judges it block by block.
-type cpuPhase struct {
-	of      []int // the budgets, by their indices
-	blocks  *judge.Blocks
-	decoder decode.Decoder
-	cover   coverage // of the good windows
-
-	group  span           // the windows of the next block
-	all    span           // the blocks, with only the samples of work
-	pieces release.Pieces // the same blocks
-	last   work.Done
-
-	loop   int64  // samples of the loop that calls work
-	lost   string // why a window could not be used
-	broken error
-
-	// Samples without the label of this check:
-	unlabelled decode.Merger
-	roots      map[string]int64
-	lostRoot   string // that of work itself, which has replaced the label
-	relabelled int64  // the samples of that root
-
-	// What is known when it is over:
-	own, both *decode.Table // the samples of work, without those without the label and with them
-	facts     judge.Facts
-	findings  []judge.Finding
-}
+// This file has what the samples of a cpuPhase say, with the label and without.
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
 // itself. Samples do not tell such short work from the loop around it exactly enough for
@@ -79,6 +33,10 @@ const (
 	// lostLeast is the number of samples without the label, in a second of a core, from which the
 	// check does not wait for samples with it, where these are fewer.
 	lostLeast = 100
+
+	// asleepRate is the number of samples a second below which work is called asleep: 2%
+	// of a core.
+	asleepRate = 2
 )
 
 // hasLostLabel reports whether most samples of work do not have the label, because work has
@@ -126,6 +84,53 @@ func mayExceed(r judge.Rule, f judge.Finding) bool {
 		return f.High >= evidence.NotableShare(r.Limit)
 	}
 	return f.High >= evidence.Notable*r.Limit
+}
+
+// outcome is what the samples of work say about budget n.
+func (c *cpuPhase) outcome(r *run, n int) outcome {
+	o, rule := outcome{Finding: c.findings[n], kind: kinds.CPU}, r.rules[c.of[n]]
+	// Without samples of work, or with too few for the CPU that was used, nothing passes.
+	unseen := c.blocks.Samples() == 0 && o.Samples == 0 || c.cover.isLow()
+	if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(rule.Subject) || c.tooSmall() && isShare(rule) {
+		o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
+	}
+	if o.Verdict == evidence.Inconclusive {
+		var other judge.Reason
+		if o.cause, other = c.explain(r, n, o.Reason); other != nil {
+			o.Reason, o.Notes = other, judge.Notes{}
+		}
+	}
+	return o
+}
+
+// explain says why budget n of the phase is inconclusive. The reason is nil if it is the one that
+// was found.
+func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
+	calls, rule := r.worker.Calls.Load(), r.rules[c.of[n]]
+	all := c.blocks.Samples() + c.loop
+	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
+	small := words.SmallWork{Loop: c.loop, Samples: all, Call: each}
+	switch {
+	case c.hasLostLabel():
+		return mistake, c.lostLabel()
+	case c.tooSmall() && isShare(rule):
+		return mistake, small
+	case c.cover.isLow():
+		unsampled := words.Unsampled{Samples: c.cover.samples, Due: c.cover.due(), CPU: c.cover.cpu, Busy: r.busy()}
+		if unsampled.Busy {
+			return noTime, unsampled
+		}
+		return mistake, unsampled
+	case c.unreachable(r, n):
+		return mistake, words.OutOfReach{Of: found}
+	case rule.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[rule.Per] == 0:
+		return mistake, words.NoUnit{Calls: calls}
+	case c.tooSmall(): // more time decides an amount, too
+		return noTime, small
+	case !r.busy() && time.Since(r.begun) >= leastTime && float64(all) < asleepRate*c.all.elapsed.Seconds():
+		return mistake, words.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.without(false)}
+	}
+	return noTime, nil
 }
 
 // beside is an outcome that samples without the label would change: their stacks do not tell whether they work for this
