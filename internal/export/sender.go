@@ -169,28 +169,25 @@ func attemptOf(err error) (a attempt) {
 func (s *sender) send(do func(context.Context) error) (a attempt, open bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Timeout)
 	defer cancel()
-	result := make(chan attempt, 1)
-	go func() {
-		a := attempt{err: errors.New("ended its goroutine"), panicked: true}
-		defer func() { result <- a }()
-		var returned attempt
-		if err := foreign.Call(func() error { returned = attemptOf(do(ctx)); return nil }); err != nil {
-			a.err = fmt.Errorf("%.*s", mostSaid, err)
-		} else {
-			a = returned
+	var returned attempt
+	ended := foreign.Start(func() error { returned = attemptOf(do(ctx)); return nil })
+	result := func(panicked error) attempt {
+		if panicked != nil {
+			return attempt{err: fmt.Errorf("%.*s", mostSaid, panicked), panicked: true}
 		}
-	}()
+		return returned
+	}
 	late := time.NewTimer(s.limits.Timeout + lateBy)
 	defer late.Stop()
 	for {
 		select {
-		case a := <-result:
-			return a, true
+		case err := <-ended:
+			return result(err), true
 		case <-s.ending.Done():
 			// An answer that is under way has a moment to arrive: without it the item is sent again.
 			select {
-			case a := <-result:
-				return a, true
+			case err := <-ended:
+				return result(err), true
 			case <-time.After(lateBy / 10):
 				return attempt{}, false
 			}
