@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,27 +50,14 @@ func newExports(g *Guard) *exports {
 
 // attributesOf describe the process.
 func attributesOf(g *Guard) map[string]string {
-	name, host := g.module, ""
-	if name == "" {
-		name = os.Args[0]
+	host, _ := os.Hostname() // without it there are two attributes less
+	of := map[string]string{
+		"service.name": path.Base(cmp.Or(g.module, os.Args[0])), "service.version": g.build.Version, "vcs.revision": g.build.Revision,
+		"host.name": host, "service.instance.id": host, "process.runtime.name": "go", "process.runtime.version": g.build.Go,
 	}
-	host, _ = os.Hostname() // without it there are two attributes less
-	of := map[string]string{}
-	for i, v := range []string{path.Base(name), g.build.Version, g.build.Revision, host, host, "go", g.build.Go} {
-		if of[attributeNames[i]] = v; v == "" {
-			delete(of, attributeNames[i])
-		}
-	}
-	for k, v := range g.cfg.Export.Attributes {
-		if of[k] = v; v == "" {
-			delete(of, k)
-		}
-	}
+	maps.Copy(of, g.cfg.Export.Attributes)
+	maps.DeleteFunc(of, func(_, v string) bool { return v == "" })
 	return of
-}
-
-var attributeNames = [...]string{
-	"service.name", "service.version", "vcs.revision", "host.name", "service.instance.id", "process.runtime.name", "process.runtime.version",
 }
 
 // open begins to send.
