@@ -85,7 +85,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		case errors.As(err, &tooLarge):
 			return nil, fmt.Errorf("all profiles up to %s together: %w", name, err)
 		case err != nil:
-			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)
+			return nil, fmt.Errorf("%s cannot be added to those before it: %w", name, err)
 		}
 	}
 	return &input{from: strings.Join(names, ", "), kind: kind, table: total.Table()}, nil

@@ -1,8 +1,10 @@
 package decode
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A Merger adds profiles of one kind up, as google/pprof's Merge does, but that a sum beyond an
@@ -30,7 +32,8 @@ func (d *Decoder) Merger() *Merger {
 }
 
 // Add adds a profile, but for the samples whose values are all zero. It keeps no reference to it.
-// A sum that would exceed the limits of a profile gets a [LimitError].
+// A sum that would exceed the limits of a profile gets a [LimitError]. Other errors say why it cannot be added to
+// those before it.
 func (m *Merger) Add(t *Table) error {
 	sum := &m.t
 	if m.samples == nil {
@@ -43,7 +46,10 @@ func (m *Merger) Add(t *Table) error {
 		sum.program, sum.build = m.text(t.String(t.program)), m.text(t.String(t.build))
 	}
 	if !slices.Equal(t.Types, sum.Types) || t.PeriodType != sum.PeriodType {
-		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", sum.Types, sum.PeriodType, t.Types, t.PeriodType)
+		return errors.New("it is of another kind")
+	}
+	if t.Period != sum.Period && t.PeriodType.Type == "cpu" { // its samples would count for more or less than their CPU
+		return fmt.Errorf("a sample of it stands for %v of CPU, and one of theirs for %v: judge it by itself", time.Duration(t.Period), time.Duration(sum.Period))
 	}
 	sum.Period = max(sum.Period, t.Period)
 	sum.TimeNanos = min(sum.TimeNanos, t.TimeNanos)

@@ -182,6 +182,17 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
+// Samples of CPU at another rate stand for another time: their sum would weigh one profile more than the other.
+func TestMergeRates(t *testing.T) {
+	var m Merger
+	for _, period := range []int64{1e7, 1e7, 1e6} {
+		err := m.Add(&Table{PeriodType: ValueType{"cpu", "nanoseconds"}, Period: period, strings: []span{{}}})
+		if (err != nil) != (period == 1e6) {
+			t.Errorf("period %d: found %v", period, err)
+		}
+	}
+}
+
 // A sum beyond an int64 stays the largest one: if it wrapped around, what is hot would have less
 // than nothing. Ordinary values add up as ever.
 func TestFault_85_MergedSums(t *testing.T) {

@@ -117,7 +117,7 @@ func (w *Window) merge(slices [][]byte) {
 		case err != nil:
 			w.lose(Broken, "slice %d of %d cannot be read: %v", i+1, len(slices), err)
 			return
-		case t.Period != period: // merging would hide it: it keeps the longest of all
+		case t.Period != period:
 			w.lose(Rate, "%s", reasonRate(t.Period))
 			return
 		}
