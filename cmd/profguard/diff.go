@@ -251,9 +251,11 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 		if r.Label == "" && (d.Comparison == nil || d.Comparison.Per != per && r.Per == per) {
 			d.Comparison = c
 		}
-		f := judge.Finding{Samples: int64(c.Now.Samples)}
+		f := judge.Finding{Samples: int64(c.Now.Samples), Reason: unmet(r.When, c.Now)}
 		why := "diff judges budgets on each function, on each value of a label, and on the process; check -base judges others"
 		switch {
+		case f.Reason != nil:
+			why = ""
 		case r.Class.IsEach() && r.ComparesBuilds():
 			f.Verdict = c.Verdict()
 			why = whyFunctions(c, f.Verdict, cmp.Or(r.Label, "function"))
@@ -268,7 +270,7 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 			why = cmp.Or(c.Why, c.Headline())
 		}
 		result := bridge.Result[budget.Result](set[i], f)
-		result.Reason = why
+		result.Reason = cmp.Or(why, result.Reason)
 		d.Results = append(d.Results, result)
 	}
 	if d.Comparison == nil { // all are about values
@@ -278,6 +280,19 @@ func judgeDiff(ctx context.Context, set budget.Set, before, now *release.Side, p
 	}
 	d.Balance = d.Comparison.Balance()
 	return d, nil
+}
+
+// unmet is why a condition is not known to hold in NEW, nil if it is. A profile of CPU tells the cores.
+func unmet(when judge.Condition, now release.Summary) judge.Reason {
+	figures := map[string]float64{}
+	if now.Elapsed > 0 {
+		figures["cores"] = now.CPU / now.Elapsed
+	}
+	why := when.UnmetBy(figures)
+	if _, unknown := why.(judge.ConditionUnknown); unknown {
+		return judge.ConditionUnknown{Why: fmt.Sprintf("NEW does not say; profguard check -base OLD -figure %s=VALUE judges it", judge.FigureOf(when.Figure))}
+	}
+	return why
 }
 
 // whyFunctions says why no function or value, or which one, has grown too much.

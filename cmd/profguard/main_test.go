@@ -275,6 +275,7 @@ var commands = []string{
 	"diff -o|junit|shop.pprof|planted.pprof",
 	"diff before.pprof|before.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
 	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
+	"diff before.pprof|after.pprof|-budget|no function grows above 3 points when process above 100 cores|-budget|no function grows above 4 points when goroutines above 9|-budget|no function grows above 5 points when process above 0.1 cores",
 	"diff shop.pprof",
 	"diff shop.pprof none.pprof",
 	"diff shop.pprof allocs.pprof",
