@@ -127,7 +127,7 @@ func (w *writer) perWork() {
 	if !(r.Value > 0) {
 		return
 	}
-	fmt.Fprintf(&w.out, "\n# The CPU of the whole process for each %s: %s, with %.0f of them in this profile.\n# A guard needs their counter: Config.Work.\n",
+	fmt.Fprintf(&w.out, "\n# The CPU of the whole process for each %s: %s, with %.0f of them in this profile.\n# A guard finds their counter in its Registerer, or in Config.Work.\n",
 		pattern.Visible(of.unit), unit.Rounded(r.Value, r.Low, r.High, unit.Time), of.done)
 	if len(w.work) > 1 {
 		var others []string

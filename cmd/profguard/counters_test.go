@@ -66,7 +66,7 @@ process_start_time_seconds 1
 		not                 string
 	}{
 		{name: "requests", before: counts(100, 0), after: counts(7100, 5000), not: "_errors_",
-			want: "\n# The CPU of the whole process for each http_requests_total: 1.7ms, with 7000 of them in this profile.\n# A guard needs their counter: Config.Work.\n" +
+			want: "\n# The CPU of the whole process for each http_requests_total: 1.7ms, with 7000 of them in this profile.\n# A guard finds their counter in its Registerer, or in Config.Work.\n" +
 				"# Other units that are counted: http_request_duration_seconds (7000), jobs_total (5000).\ncpu-per-work: process below 4ms per http_requests_total when process above 0.1 cores\n"},
 		{name: "few", before: counts(100, 0), after: counts(120, 0), said: " counts no work that was done meanwhile", not: "cpu-per-work"},
 		{name: "no metrics", said: "no metrics, so no budget per unit of work: ", not: "cpu-per-work"},
