@@ -65,7 +65,7 @@ var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
 
 // check compares profiles with budgets.
 func check(ctx context.Context, args []string, std streams) (int, error) {
-	s := source{streams: std}
+	s := source{streams: std, pause: busyFor}
 	facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
 	f := newFlags("check")
 	files, sentences := budgetFlags(f, "")

@@ -30,6 +30,8 @@ type source struct {
 	seconds     int
 	metrics     string // where a service's metrics are, "" for /metrics
 	stays       bool   // redirections are not followed
+
+	pause time.Duration // until a service that is being profiled is asked once more, by check
 }
 
 func (s *source) checkSeconds() error {

@@ -21,6 +21,9 @@ import (
 // guardPeriod is the default period of a guard. Limits on what is allocated are for one.
 const guardPeriod = time.Minute
 
+// busyFor is how long a guard's profile keeps the profiler of a service by default, and a little more.
+const busyFor = 11 * time.Second
+
 // pprofAt is the root of the service whose net/http/pprof an address is in, nil if it is in none, and the name of the
 // profile there, "" for the service as a whole.
 func pprofAt(arg string) (root *url.URL, name string) {
@@ -71,6 +74,14 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 	}
 	units := unitsOf(rules)
 	a, err := s.ask(ctx, root, list, units, facts)
+	if slices.ContainsFunc(list, func(in *input) bool { return isBusy(in.err) }) {
+		fmt.Fprintf(s.err, "the service is being profiled, as by a guard in it: asking again in %v\n", s.pause)
+		select {
+		case <-time.After(s.pause):
+			a, err = s.ask(ctx, root, list, units, facts) // also for metrics, which are of the time of the profiles
+		case <-ctx.Done():
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -10,12 +11,17 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -129,6 +135,37 @@ func TestCheckService(t *testing.T) {
 				t.Log(out.String())
 			}
 		})
+	}
+}
+
+// A service that is being profiled is asked once more, also for what it has counted.
+func TestCheckAsksAgain(t *testing.T) {
+	var profile bytes.Buffer
+	if err := folded.Must("cpu 10s\nmain.main;main.serve 600\n").Write(&profile); err != nil {
+		t.Fatal(err)
+	}
+	for busy, want := range map[int64]int64{1: 3, 2: 2} { // times that its metrics are read
+		var asked, read atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/metrics":
+				fmt.Fprintf(w, "# TYPE jobs_total counter\njobs_total %d\n", read.Add(1))
+			case asked.Add(1) <= busy:
+				http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
+			default:
+				_, _ = w.Write(profile.Bytes())
+			}
+		}))
+		defer server.Close()
+		s := source{streams: streams{err: io.Discard}, seconds: 1, pause: time.Millisecond}
+		facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}}
+		list, err := s.inputs(t.Context(), []string{server.URL}, budget.Must("process below 1s per jobs_total"), facts)
+		if asked.Load() != 2 || read.Load() != want {
+			t.Errorf("asked %d times for the profile and %d times for metrics", asked.Load(), read.Load())
+		}
+		if busy == 2 && !isBusy(err) || busy == 1 && (err != nil || list[0].table.Count() != 600 || !(list[0].facts.Work["jobs_total"] > 0)) {
+			t.Errorf("busy %d times: found %v", busy, err)
+		}
 	}
 }
 
