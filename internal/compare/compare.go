@@ -57,6 +57,7 @@ type comparison struct {
 	temp     string // removed at the end
 	tree     string // the base's files, in it
 	from     repo.Revision
+	changed  differences
 	edits    *edits // from it, once they are asked for
 	base     side
 	head     side
@@ -186,6 +187,9 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	if err := m.repo.Checkout(ctx, from, m.tree); err != nil {
 		return err
 	}
+	if err := m.readChanges(ctx); err != nil {
+		return err
+	}
 	inside, err := filepath.Rel(m.repo.Root(), m.head.dir)
 	if err != nil {
 		return err
@@ -294,6 +298,9 @@ func (m *comparison) build(ctx context.Context) error {
 		case p.Err != nil:
 			m.leave(p.Path, report.Broken, "go list fails at the head", p.Err)
 			continue
+		case m.changed == differences{} && !m.Same:
+			m.leaveSame(p.Path)
+			continue
 		}
 		built := &pkg{path: p.Path, from: [2]*binary.Package{was, p}, trim: true}
 		if was == nil {
@@ -338,6 +345,11 @@ func (m *comparison) buildBoth(ctx context.Context, p *pkg) (errs [2]error) {
 	}
 	built.Wait()
 	return errs
+}
+
+// leaveSame reports a package that need not be measured.
+func (m *comparison) leaveSame(path string) {
+	m.leave(path, report.Kept, "the same code on both sides", nil)
 }
 
 // leave reports a package that is not measured.

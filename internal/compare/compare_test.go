@@ -272,23 +272,32 @@ func left(t *testing.T) {
 	}
 }
 
-// Binaries with the same code are not measured, unless files that they may read differ.
+// Where only comments have changed, nothing is built. Binaries with the same code are not measured, unless files that
+// they may read differ.
 func TestRunSame(t *testing.T) {
 	dir := committed(t)
 	git(t, dir, "checkout", "-q", ".")
 	git(t, dir, "clean", "-qfd")
 	edit(t, filepath.Join(dir, "work", "work.go"), "// Sum", "// Two lines\n// of comment.\n\n// Sum")
 	c := quick(t, dir, "./same", "./bn")
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Summary() != "2 packages the same" || r.Status() != report.AllKept || len(r.Benchmarks) > 0 {
-		t.Errorf("found %s", r.Summary())
+	built := false
+	c.Progress = func(p Progress) { built = built || strings.HasPrefix(p.Doing, "building") }
+	for _, builds := range []bool{false, true} {
+		if builds {
+			edit(t, filepath.Join(dir, "fresh", "fresh.go"), "0)", "1)") // which they do not import
+		}
+		r, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Summary() != "2 packages the same" || r.Status() != report.AllKept || len(r.Benchmarks) > 0 || built != builds {
+			t.Errorf("found %s, built: %t, expected %t", r.Summary(), built, builds)
+		}
 	}
 	writeFile(t, filepath.Join(dir, "bn", "testdata", "data.txt"), []byte("x"))
 	c.Patterns = []string{"./bn"}
-	if r, err = Run(t.Context(), c); err != nil {
+	r, err := Run(t.Context(), c)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Benchmarks) != 1 || r.Benchmarks[0].Pairs == 0 {

@@ -35,7 +35,7 @@ func (m *comparison) discover(ctx context.Context) ([]*trial, error) {
 	for _, p := range m.bins {
 		m.say(Progress{Doing: "trying " + p.path, All: len(list)})
 		if same[p.path] {
-			m.leave(p.path, report.Kept, "the same code on both sides", nil)
+			m.leaveSame(p.path)
 			continue
 		}
 		trials, err := m.try(ctx, p)
@@ -281,12 +281,8 @@ func (m *comparison) records() string { return filepath.Join(m.temp, "records") 
 // same are the packages that need not be measured: their test binaries have the same code and data, and
 // what has changed in the repository is nothing that they run or read.
 func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
-	if m.Same {
+	if m.Same || m.changed.data {
 		return nil, nil
-	}
-	data, code, err := m.changed(ctx)
-	if err != nil || data {
-		return nil, err
 	}
 	same := map[string]bool{}
 	for _, p := range m.bins {
@@ -294,7 +290,7 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 			same[p.path] = true
 		}
 	}
-	if !code || len(same) == 0 {
+	if len(same) == 0 {
 		return same, nil
 	}
 	readers, err := m.head.builder.Readers(ctx, slices.Sorted(maps.Keys(same)))
@@ -305,29 +301,24 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 	return same, nil
 }
 
-// changed reports which files differ between the two sides: data, which any benchmark may read, or
-// code, which is known to be in a binary or not. Documentation is neither, and so are comments.
-func (m *comparison) changed(ctx context.Context) (data, code bool, err error) {
-	from, _, err := m.repo.Base(ctx, m.Base)
-	if err != nil {
-		return false, false, err
-	}
-	changes, err := m.repo.Changes(ctx, from)
-	if err != nil {
-		return false, false, err
-	}
+// Differences are of files between the two sides: data, which any benchmark may read, or code, which is known
+// to be in a binary or not. Documentation is neither, and so are comments.
+type differences struct{ data, code bool }
+
+func (m *comparison) readChanges(ctx context.Context) error {
+	changes, err := m.repo.Changes(ctx, m.from)
 	for _, name := range changes {
 		switch ext := filepath.Ext(name); {
 		case strings.Contains("/"+name, "/testdata/"):
-			data = true
+			m.changed.data = true
 		case ext == ".md", ext == ".go" && m.sameSource(name):
 		case ext == ".go", ext == ".mod", ext == ".sum", ext == ".work":
-			code = true
+			m.changed.code = true
 		default:
-			data = true
+			m.changed.data = true
 		}
 	}
-	return data, code, nil
+	return err
 }
 
 // sameSource reports whether a Go file of the repository is the same on both sides, but for comments.
