@@ -94,25 +94,13 @@ func (m *comparison) tell(t *trial, why *report.Why) {
 }
 
 // breaks reports whether the benchmark breaks a budget.
-func (t *trial) breaks() bool { return t.grows(t.costs()...) }
-
-// grows reports whether one of the costs breaks a budget.
-func (t *trial) grows(costs ...*cost) bool {
-	for _, c := range costs {
-		for i, g := range t.budgets {
-			if c.verdict(i, g.Limit, true) == evidence.Fail {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (t *trial) breaks() bool { return t.is(evidence.Fail, true, t.costs()...) }
 
 // why takes the profiles that tell: of CPU time where that breaks a budget, and of allocations where these
 // have grown. Those of allocations take a moment, so they come first, and are told last.
 func (m *comparison) why(ctx context.Context, t *trial) (*report.Why, error) {
 	allocs, why := &report.Why{}, &report.Why{}
-	cpu := t.grows(&t.cpu)
+	cpu := t.is(evidence.Fail, true, &t.cpu)
 	if t.allocatesMore() {
 		sides, err := m.profileAllocs(ctx, t)
 		switch {

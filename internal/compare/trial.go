@@ -57,13 +57,19 @@ type trial struct {
 
 // A cost is one cost of a call on both sides.
 type cost struct {
+	name   string
 	least  float64 // that counts as growth
 	each   [2][]float64
-	lo, hi [2]float64 // of each
 	all    *evidence.Paired
-	judged []*evidence.Paired // by the budgets, nil for those on other costs
-	canBe  bool               // exact
-	alpha  float64            // the error of a false failure
+	judged []judged // by the budgets on it
+	canBe  bool     // exact
+	alpha  float64  // the error of a false failure
+}
+
+// A judged cost is what one budget says of it.
+type judged struct {
+	limit float64
+	*evidence.Paired
 }
 
 func (m *comparison) newTrial(p *pkg, name string, once [2]slice.Record) *trial {
@@ -73,18 +79,15 @@ func (m *comparison) newTrial(p *pkg, name string, once [2]slice.Record) *trial 
 // judges sets the budgets, and the error for all of this benchmark.
 func (t *trial) judges(budgets []Growth, alpha float64) {
 	t.budgets, t.alpha = budgets, alpha
-	t.bytes.least, t.allocs.least = leastBytes, leastAllocs
-	t.bytes.canBe, t.allocs.canBe = true, true
-	for i, c := range t.costs() {
-		part := [...]float64{cpuPart, allocPart, allocPart}[i]
-		c.alpha = part * alpha
+	t.cpu = cost{name: "CPU time", alpha: cpuPart * alpha}
+	t.bytes = cost{name: "bytes", least: leastBytes, canBe: true, alpha: allocPart * alpha}
+	t.allocs = cost{name: "allocations", least: leastAllocs, canBe: true, alpha: allocPart * alpha}
+	for _, c := range t.costs() {
 		c.all = evidence.NewPaired(budgets[0].Limit, c.alpha)
 		for _, g := range budgets {
-			var p *evidence.Paired
 			if g.Allocs == c.canBe {
-				p = evidence.NewPaired(g.Limit, c.alpha)
+				c.judged = append(c.judged, judged{g.Limit, evidence.NewPaired(g.Limit, c.alpha)})
 			}
-			c.judged = append(c.judged, p)
 		}
 	}
 }
@@ -102,36 +105,34 @@ func (t *trial) add(got [2]slice.Record) {
 		bytes[side], allocs[side] = float64(r.Bytes)/n, float64(r.Allocs)/n
 		t.slices = append(t.slices, report.Slice{Head: side == head, N: r.N, Wall: r.Wall, CPU: r.CPU, Bytes: r.Bytes, Allocs: r.Allocs})
 	}
-	t.cpu.add(t.budgets, cpu)
-	t.bytes.add(t.budgets, bytes)
-	t.allocs.add(t.budgets, allocs)
+	t.cpu.add(cpu)
+	t.bytes.add(bytes)
+	t.allocs.add(allocs)
 	switch {
-	case !t.judgedAll(): // also again: what was exact in the first pairs may vary in the next one
+	case t.is(evidence.Inconclusive, false, t.costs()...): // also again: what was exact in the first pairs may vary in the next one
 		t.passed = 0
 	case t.passed == 0:
 		t.passed = t.pairs
 	}
 }
 
-func (c *cost) add(budgets []Growth, each [2]float64) {
+func (c *cost) add(each [2]float64) {
 	for side, v := range each {
-		if c.each[side] = append(c.each[side], v); len(c.each[side]) == 1 {
-			c.lo[side], c.hi[side] = v, v
-		}
-		c.lo[side], c.hi[side] = min(c.lo[side], v), max(c.hi[side], v)
+		c.each[side] = append(c.each[side], v)
 	}
 	c.all.Add(each[base]+c.least, each[head]+c.least)
-	for i, p := range c.judged {
-		if p != nil { // with the base from which the least growth is the limit, if that is more
-			p.Add(max(each[base], (each[base]+c.least)/(1+budgets[i].Limit)), max(each[head], c.least/1000))
-		}
+	for _, j := range c.judged { // with the base from which the least growth is the limit, if that is more
+		j.Add(max(each[base], (each[base]+c.least)/(1+j.limit)), max(each[head], c.least/1000))
 	}
 }
+
+// spread is how far the slices of a side differ.
+func (c *cost) spread(side int) float64 { return slices.Max(c.each[side]) - slices.Min(c.each[side]) }
 
 // exact reports whether each slice of a side had the same, but for the runtime's own allocations.
 func (c *cost) exact() bool {
 	near := c.least / exactPart
-	return c.canBe && len(c.each[head]) >= exactPairs && c.hi[base]-c.lo[base] <= near && c.hi[head]-c.lo[head] <= near
+	return c.canBe && len(c.each[head]) >= exactPairs && c.spread(base) <= near && c.spread(head) <= near
 }
 
 // value is what a call costs on a side that is exact: a whole number, unless some calls allocate more
@@ -144,24 +145,28 @@ func (c *cost) value(side int) float64 {
 	return v
 }
 
-// verdict is that of budget i.
-func (c *cost) verdict(i int, limit float64, close bool) evidence.Verdict {
-	switch p := c.judged[i]; {
-	case p == nil:
-		return evidence.Pass
-	case c.exact():
-		if before, now := c.value(base), c.value(head); now > (1+limit)*before && now-before >= c.least {
+// verdict is that of a budget, so far or when the time is up.
+func (c *cost) verdict(by judged, close bool) evidence.Verdict {
+	if c.exact() {
+		if before, now := c.value(base), c.value(head); now > (1+by.limit)*before && now-before >= c.least {
 			return evidence.Fail
 		}
 		return evidence.Pass
 	}
-	if v := c.counted(limit); v != evidence.Inconclusive {
+	if v := c.counted(by.limit); v != evidence.Inconclusive {
 		return v
 	}
 	if close {
-		return c.judged[i].Close()
+		return by.Close()
 	}
-	return c.judged[i].Verdict()
+	return by.Verdict()
+}
+
+// is reports whether a budget on one of the costs has a verdict.
+func (t *trial) is(v evidence.Verdict, close bool, costs ...*cost) bool {
+	return slices.ContainsFunc(costs, func(c *cost) bool {
+		return slices.ContainsFunc(c.judged, func(by judged) bool { return c.verdict(by, close) == v })
+	})
 }
 
 // counted is the verdict by how far the slices of each side differ. What is counted does not depend on the
@@ -182,7 +187,7 @@ func (c *cost) counted(limit float64) evidence.Verdict {
 		}
 		sides[side] = evidence.CostPerWork(batches)
 		// A few slices may be alike by chance. Half of them could have had another one's cost.
-		spread := max(c.hi[side]-c.lo[side], c.least/exactPart) / max(sides[side].Value, c.least)
+		spread := max(c.spread(side), c.least/exactPart) / max(sides[side].Value, c.least)
 		sides[side].Variance = max(sides[side].Variance, spread*spread/4/float64(len(list)))
 	}
 	_, low, _ := sides[head].Against(sides[base], c.alpha/countedLooks)
@@ -203,21 +208,10 @@ const countedLooks = 20
 func (t *trial) allocatesMore() bool {
 	return slices.ContainsFunc([]*cost{&t.bytes, &t.allocs}, func(c *cost) bool {
 		return len(c.each[head]) > 0 && c.value(head)-c.value(base) >= c.least && (c.exact() || c.counted(0) == evidence.Fail)
-	}) || t.grows(&t.bytes, &t.allocs)
+	}) || t.is(evidence.Fail, true, &t.bytes, &t.allocs)
 }
 
 func (t *trial) costs() []*cost { return []*cost{&t.cpu, &t.bytes, &t.allocs} }
-
-func (t *trial) judgedAll() bool {
-	for _, c := range t.costs() {
-		for i, g := range t.budgets {
-			if c.verdict(i, g.Limit, false) == evidence.Inconclusive {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // decided reports whether more pairs would tell nothing new.
 func (t *trial) decided() bool {
@@ -266,7 +260,6 @@ func (t *trial) longer(want time.Duration) int {
 func (t *trial) restart(n int) {
 	t.n, t.restarts, t.short = n, t.restarts+1, 0
 	t.pairs, t.passed, t.slices, t.walls = 0, 0, nil, [2][]float64{}
-	t.cpu, t.bytes, t.allocs = cost{}, cost{}, cost{}
 	t.judges(t.budgets, t.alpha)
 }
 
@@ -319,23 +312,22 @@ func (t *trial) close() report.Benchmark {
 
 // figures judges each cost by itself. The benchmark is broken if any is, whatever is known of the others.
 func (t *trial) figures(b *report.Benchmark) {
-	names := [...]string{"CPU time", "bytes", "allocations"}
 	metrics := [...]*report.Metric{&b.CPU, &b.Bytes, &b.Allocs}
 	reasons := map[report.Verdict][]string{}
 	for k, c := range t.costs() {
-		for i, g := range t.budgets {
-			if c.judged[i] == nil || metrics[k].Verdict == report.Broken || c == &t.cpu && t.idle() {
+		for _, by := range c.judged {
+			if metrics[k].Verdict == report.Broken || c == &t.cpu && t.idle() {
 				continue
 			}
 			v, reason := report.Kept, ""
-			switch c.verdict(i, g.Limit, true) {
+			switch c.verdict(by, true) {
 			case evidence.Fail:
-				v, reason = report.Broken, fmt.Sprintf("%s above %.4g%%", names[k], 100*g.Limit)
+				v, reason = report.Broken, fmt.Sprintf("%s above %.4g%%", c.name, 100*by.limit)
 			case evidence.Inconclusive:
-				v, reason = report.Undecided, t.open(names[k], c)
+				v, reason = report.Undecided, t.open(c)
 			default:
-				if c.verdict(i, g.Limit, false) != evidence.Pass {
-					reason = fmt.Sprintf("%s below %.4g%%", names[k], 150*g.Limit)
+				if c.verdict(by, false) != evidence.Pass {
+					reason = fmt.Sprintf("%s below %.4g%%", c.name, 150*by.limit)
 				}
 			}
 			if metrics[k].Verdict != report.Undecided || v == report.Broken {
@@ -385,7 +377,7 @@ func (t *trial) waits() string {
 }
 
 // open says why a benchmark is undecided.
-func (t *trial) open(name string, c *cost) string {
+func (t *trial) open(c *cost) string {
 	switch {
 	case t.pairs == 0:
 		return fmt.Sprintf("no pair in the time; a pair takes about %s, and a decision takes at least %d", t.pairTime(), leastPairs)
@@ -393,9 +385,9 @@ func (t *trial) open(name string, c *cost) string {
 		return fmt.Sprintf("only %s in the time, of about %s each; a decision takes at least %d", unit.Plural(t.pairs, "pair"), t.pairTime(), leastPairs)
 	}
 	if low, _ := c.all.Bounds(evidence.PairedAlpha); low > t.budgets[0].Limit {
-		return fmt.Sprintf("%s seems above the limit, but %d pairs prove too little with this many benchmarks", name, t.pairs)
+		return fmt.Sprintf("%s seems above the limit, but %d pairs prove too little with this many benchmarks", c.name, t.pairs)
 	}
-	return fmt.Sprintf("%s too near the limit for the noise of %d pairs", name, t.pairs)
+	return fmt.Sprintf("%s too near the limit for the noise of %d pairs", c.name, t.pairs)
 }
 
 // pairTime is how long a pair takes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/compare/slice"
+	"github.com/profguard/profguard/internal/evidence"
 )
 
 // Allocations count from half of one, and bytes from 8, whether they are exact or not. What some
@@ -235,7 +236,7 @@ func TestTrialCounted(t *testing.T) {
 						return slice.Record{N: 1000, CPU: time.Duration(1e8 * (1 + 0.3*r.NormFloat64())), Allocs: int64(1000 * factor * draw(r))}
 					}
 					tr.add([2]slice.Record{record(1), record(factor)})
-					if !tr.grows(&tr.allocs) {
+					if !tr.is(evidence.Fail, true, &tr.allocs) {
 						continue
 					}
 					if factor == 1 {
