@@ -60,7 +60,7 @@ func compareBenchmarks(ctx context.Context, args []string, std streams) (int, er
 	if err := o.write(r.Write); err != nil {
 		return exitMisuse, err
 	}
-	return [...]int{exitKept, exitBroken, exitUndecided}[r.Status()], nil
+	return map[report.Verdict]int{report.Kept: exitKept, report.Broken: exitBroken, report.Undecided: exitUndecided}[r.Verdict()], nil
 }
 
 // A progressLog writes what a comparison does: a line for each kind of work, and one each progressEach while it

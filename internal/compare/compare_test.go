@@ -154,46 +154,46 @@ func TestRun(t *testing.T) {
 		name    string
 		verdict report.Verdict
 		reason  string // a part of it
-		status  report.Status
+		status  report.Verdict
 	}
 	want := map[string]row{}
 	for _, w := range []row{
-		{"bn.Sum", report.Kept, "", report.AllKept},
-		{"loop.Sum", report.Broken, "CPU time above 60%", report.SomeBroken},
-		{"parallel.Sum", report.Kept, "", report.AllKept},
-		{"sub.Sum/small", report.Kept, "", report.AllKept},
-		{"sub.Sum/with_space/and_[brackets]", report.Kept, "", report.AllKept},
-		{"sub.Sum/new", report.Kept, "", report.AllKept},
-		{"fresh.Step", report.Broken, "CPU time above 60%", report.SomeBroken},
-		{"newer.First", report.Kept, "", report.AllKept},
-		{"newer.Second", report.Unjudged, "is new, and the head's test files do not compile at the base", report.SomeUndecided},
-		{"added.Sum", report.Unjudged, "takes less than", report.SomeUndecided},
-		{"sub.Sum/gone", report.Unjudged, "is gone", report.SomeUndecided},
-		{"sub.Gone", report.Unjudged, "is gone", report.SomeUndecided},
-		{"testmain.Sum", report.Kept, "", report.AllKept},
-		{"prints.Sum", report.Kept, "", report.AllKept},
-		{"fails.Head", report.Broken, "fails at the head", report.SomeBroken},
-		{"fails.Base", report.Unjudged, "fails at the base", report.SomeUndecided},
-		{"fails.Both", report.Unjudged, "fails on both sides", report.SomeUndecided},
-		{"fails.Panics", report.Broken, "fails at the head", report.SomeBroken},
-		{"fails.Exits", report.Broken, "fails at the head", report.SomeBroken},
-		{"fails.Skips", report.Unjudged, "is skipped at the head", report.SomeUndecided},
-		{"linked.Add", report.Kept, "", report.AllKept},
-		{"embedded.Sum", report.Broken, "CPU time above 60%", report.SomeBroken},
-		{"tags.Sum", report.Kept, "", report.AllKept},
-		{"allocs.Make", report.Broken, "bytes above 5%", report.SomeBroken},
-		{"sources.Sum", report.Kept, "", report.AllKept},
-		{"setup.Sum", report.Kept, "", report.AllKept},
-		{"same.Sum", report.Unjudged, "fails on both sides", report.SomeUndecided}, // as data of others differs
+		{"bn.Sum", report.Kept, "", report.Kept},
+		{"loop.Sum", report.Broken, "CPU time above 60%", report.Broken},
+		{"parallel.Sum", report.Kept, "", report.Kept},
+		{"sub.Sum/small", report.Kept, "", report.Kept},
+		{"sub.Sum/with_space/and_[brackets]", report.Kept, "", report.Kept},
+		{"sub.Sum/new", report.Kept, "", report.Kept},
+		{"fresh.Step", report.Broken, "CPU time above 60%", report.Broken},
+		{"newer.First", report.Kept, "", report.Kept},
+		{"newer.Second", report.Unjudged, "is new, and the head's test files do not compile at the base", report.Undecided},
+		{"added.Sum", report.Unjudged, "takes less than", report.Undecided},
+		{"sub.Sum/gone", report.Unjudged, "is gone", report.Undecided},
+		{"sub.Gone", report.Unjudged, "is gone", report.Undecided},
+		{"testmain.Sum", report.Kept, "", report.Kept},
+		{"prints.Sum", report.Kept, "", report.Kept},
+		{"fails.Head", report.Broken, "fails at the head", report.Broken},
+		{"fails.Base", report.Unjudged, "fails at the base", report.Undecided},
+		{"fails.Both", report.Unjudged, "fails on both sides", report.Undecided},
+		{"fails.Panics", report.Broken, "fails at the head", report.Broken},
+		{"fails.Exits", report.Broken, "fails at the head", report.Broken},
+		{"fails.Skips", report.Unjudged, "is skipped at the head", report.Undecided},
+		{"linked.Add", report.Kept, "", report.Kept},
+		{"embedded.Sum", report.Broken, "CPU time above 60%", report.Broken},
+		{"tags.Sum", report.Kept, "", report.Kept},
+		{"allocs.Make", report.Broken, "bytes above 5%", report.Broken},
+		{"sources.Sum", report.Kept, "", report.Kept},
+		{"setup.Sum", report.Kept, "", report.Kept},
+		{"same.Sum", report.Unjudged, "fails on both sides", report.Undecided}, // as data of others differs
 	} {
 		want[w.name] = w
 	}
 	for _, b := range r.Benchmarks {
 		w, ok := want[b.Title()]
 		delete(want, b.Title())
-		status := (&report.Report{Benchmarks: []report.Benchmark{b}}).Status()
+		status := (&report.Report{Benchmarks: []report.Benchmark{b}}).Verdict()
 		if !ok || b.Verdict != w.verdict || !strings.Contains(b.Reason, w.reason) || status != w.status {
-			t.Errorf("%s: expected %s, %q, status %d, found %s, %q, status %d", b.Title(), w.verdict, w.reason, w.status, b.Verdict, b.Reason, status)
+			t.Errorf("%s: expected %s, %q, status %s, found %s, %q, status %s", b.Title(), w.verdict, w.reason, w.status, b.Verdict, b.Reason, status)
 		}
 	}
 	for name := range want {
@@ -240,8 +240,8 @@ func TestRun(t *testing.T) {
 	for name := range packages {
 		t.Errorf("%s is not in the report", name)
 	}
-	if r.Status() != report.SomeBroken || !r.Head.Modified {
-		t.Errorf("found %d, modified %t", r.Status(), r.Head.Modified)
+	if r.Verdict() != report.Broken || !r.Head.Modified {
+		t.Errorf("found %s, modified %t", r.Verdict(), r.Head.Modified)
 	}
 	after := content(t, dir)
 	for name, text := range after {
@@ -290,7 +290,7 @@ func TestRunSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Summary() != "2 packages the same" || r.Status() != report.AllKept || len(r.Benchmarks) > 0 || built != builds {
+		if r.Summary() != "2 packages the same" || r.Verdict() != report.Kept || len(r.Benchmarks) > 0 || built != builds {
 			t.Errorf("found %s, built: %t, expected %t", r.Summary(), built, builds)
 		}
 	}
@@ -327,7 +327,7 @@ func BenchmarkSum(b *testing.B) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Benchmarks) != 1 || r.Status() != report.SomeUndecided || !strings.Contains(r.Benchmarks[0].Reason, "in the time") || !r.TimeIsUp {
+	if len(r.Benchmarks) != 1 || r.Verdict() != report.Undecided || !strings.Contains(r.Benchmarks[0].Reason, "in the time") || !r.TimeIsUp {
 		t.Errorf("found %+v", r.Benchmarks)
 	}
 	left(t)
@@ -349,7 +349,7 @@ func TestRunInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Stopped || r.Status() != report.SomeUndecided || len(r.Benchmarks) != 2 || r.Benchmarks[0].Pairs == 0 || r.Benchmarks[0].CPU.Growth == nil {
+	if !r.Stopped || r.Verdict() != report.Undecided || len(r.Benchmarks) != 2 || r.Benchmarks[0].Pairs == 0 || r.Benchmarks[0].CPU.Growth == nil {
 		t.Errorf("found %+v", r)
 	}
 	left(t)

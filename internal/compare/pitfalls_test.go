@@ -180,11 +180,11 @@ func Sum(n int) (sum int) {
 		return "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n-- sum.go --\n" + sum + more + "-- main_test.go --\n" + strings.ReplaceAll(main, "STATUS", status)
 	}
 	r, _ := compared(t, quickBeside(t, changed(t, files("1", ""), files("1", "\nfunc init() { Sum(1) }\n")), "."))
-	if len(r.Packages) != 1 || r.Packages[0].Reason != "the test binary fails on both sides" || r.Status() != report.SomeUndecided || r.Summary() != "1 not compared" {
-		t.Errorf("found %s, %v, status %d", r.Summary(), r.Packages, r.Status())
+	if len(r.Packages) != 1 || r.Packages[0].Reason != "the test binary fails on both sides" || r.Verdict() != report.Undecided || r.Summary() != "1 not compared" {
+		t.Errorf("found %s, %v, status %s", r.Summary(), r.Packages, r.Verdict())
 	}
 	r, _ = compared(t, quickBeside(t, changed(t, files("0", ""), files("1", "")), "."))
-	if len(r.Packages) != 1 || r.Packages[0].Reason != "the test binary fails at the head" || r.Status() != report.SomeBroken || r.Summary() != "1 broken" {
+	if len(r.Packages) != 1 || r.Packages[0].Reason != "the test binary fails at the head" || r.Verdict() != report.Broken || r.Summary() != "1 broken" {
 		t.Errorf("found %s, %v", r.Summary(), r.Packages)
 	}
 }

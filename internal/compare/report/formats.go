@@ -28,7 +28,7 @@ func (r *Report) json(w io.Writer) error {
 	return forms.JSON(w, struct {
 		Verdict Verdict `json:"verdict"`
 		*Report
-	}{[...]Verdict{Kept, Broken, Undecided}[r.Status()], r})
+	}{r.Verdict(), r})
 }
 
 // github writes workflow commands, which GitHub shows as annotations of the pull request.
@@ -55,7 +55,7 @@ func (r *Report) github(w io.Writer) error {
 		}
 		b.WriteString(a.String())
 	}
-	if r.Status() == SomeUndecided && r.count()[Undecided] == 0 { // nobody is to take it for a success
+	if r.Verdict() == Undecided && r.count()[Undecided] == 0 { // nobody is to take it for a success
 		b.WriteString(forms.Annotation{Level: "warning", Title: "profguard compare", Text: "nothing is decided: " + r.Summary()}.String())
 	}
 	fmt.Fprintf(&b, "%s\n", r.Summary())

@@ -136,25 +136,16 @@ type Row struct {
 	Text     string `json:"text"`
 }
 
-// Status is how a comparison ended.
-type Status int
-
-const (
-	AllKept Status = iota
-	SomeBroken
-	SomeUndecided
-)
-
-// Status is the verdict on all benchmarks together. If none could be compared, nothing is known.
-func (r *Report) Status() Status {
+// Verdict is that on all benchmarks together. If none could be compared, nothing is known.
+func (r *Report) Verdict() Verdict {
 	count := r.count()
 	switch {
 	case count[Broken] > 0:
-		return SomeBroken
+		return Broken
 	case count[Undecided] > 0, count[Kept] == 0, r.Stopped:
-		return SomeUndecided
+		return Undecided
 	}
-	return AllKept
+	return Kept
 }
 
 func (r *Report) count() map[Verdict]int {

@@ -60,7 +60,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	with := func(verdicts ...Verdict) *Report {
 		r := &Report{}
 		for _, v := range verdicts {
@@ -73,20 +73,20 @@ func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		r    *Report
-		want Status
+		want Verdict
 	}{
-		{"all kept", with(Kept, Kept), AllKept},
-		{"one is not compared", with(Kept, Unjudged), AllKept},
-		{"none is compared", with(Unjudged), SomeUndecided},
-		{"none at all", with(), SomeUndecided},
-		{"undecided", with(Kept, Undecided), SomeUndecided},
-		{"broken", with(Kept, Undecided, Broken), SomeBroken},
-		{"stopped", stopped, SomeUndecided},
-		{"a package does not compile at the head", &Report{Packages: []Package{{Verdict: Broken}}}, SomeBroken},
-		{"a package is the same", &Report{Packages: []Package{{Verdict: Kept}}}, AllKept},
+		{"all kept", with(Kept, Kept), Kept},
+		{"one is not compared", with(Kept, Unjudged), Kept},
+		{"none is compared", with(Unjudged), Undecided},
+		{"none at all", with(), Undecided},
+		{"undecided", with(Kept, Undecided), Undecided},
+		{"broken", with(Kept, Undecided, Broken), Broken},
+		{"stopped", stopped, Undecided},
+		{"a package does not compile at the head", &Report{Packages: []Package{{Verdict: Broken}}}, Broken},
+		{"a package is the same", &Report{Packages: []Package{{Verdict: Kept}}}, Kept},
 	} {
-		if got := c.r.Status(); got != c.want {
-			t.Errorf("%s: expected %d, found %d", c.name, c.want, got)
+		if got := c.r.Verdict(); got != c.want {
+			t.Errorf("%s: expected %s, found %s", c.name, c.want, got)
 		}
 	}
 }

@@ -115,7 +115,7 @@ const mostRows = 100
 // markdown writes a comment for a pull request: what matters in the open, and the rest folded.
 func (r *Report) markdown(w io.Writer) error {
 	var b strings.Builder
-	title := [...]string{"Benchmarks are within their budgets", "Benchmarks cost more than their budgets allow", "Some benchmarks are undecided"}[r.Status()]
+	title := map[Verdict]string{Kept: "Benchmarks are within their budgets", Broken: "Benchmarks cost more than their budgets allow", Undecided: "Some benchmarks are undecided"}[r.Verdict()]
 	fmt.Fprintf(&b, "### %s\n\n%s. Base %s, head %s; %s.\n", title, r.Summary(), forms.Code(r.Base.String()), forms.Code(r.Head.String()), r.goText())
 	rows := r.rows()
 	header, list := rows[0], rows[1:]
