@@ -46,7 +46,7 @@ type trial struct {
 	pairs, passed int // in all, and when the budgets were decided; 0 while they are not
 	took          time.Duration
 	until         time.Time // for its profiles
-	slices        []report.Slice
+	slices        [2][]slice.Record
 	walls         [2][]float64 // seconds of the slices' processes
 	short         int          // calls that slices should have, as those so far are too short
 	restarts      int
@@ -103,7 +103,7 @@ func (t *trial) add(got [2]slice.Record) {
 		}
 		cpu[side] = max(r.CPU.Seconds(), 1e-6) / n // its resolution is a microsecond
 		bytes[side], allocs[side] = float64(r.Bytes)/n, float64(r.Allocs)/n
-		t.slices = append(t.slices, report.Slice{Head: side == head, N: r.N, Wall: r.Wall, CPU: r.CPU, Bytes: r.Bytes, Allocs: r.Allocs})
+		t.slices[side] = append(t.slices[side], r)
 	}
 	t.cpu.add(cpu)
 	t.bytes.add(bytes)
@@ -232,8 +232,10 @@ const leastCPU = 100 * time.Microsecond
 // has nothing in its loop.
 func (t *trial) idle() bool {
 	most := time.Duration(0)
-	for _, s := range t.slices {
-		most = max(most, s.CPU)
+	for _, list := range t.slices {
+		for _, r := range list {
+			most = max(most, r.CPU)
+		}
 	}
 	return t.pairs >= exactPairs && most < leastCPU
 }
@@ -259,7 +261,7 @@ func (t *trial) longer(want time.Duration) int {
 // restart forgets the pairs, and goes on with n calls a slice.
 func (t *trial) restart(n int) {
 	t.n, t.restarts, t.short = n, t.restarts+1, 0
-	t.pairs, t.passed, t.slices, t.walls = 0, 0, nil, [2][]float64{}
+	t.pairs, t.passed, t.slices, t.walls = 0, 0, [2][]slice.Record{}, [2][]float64{}
 	t.judges(t.budgets, t.alpha)
 }
 
@@ -356,24 +358,22 @@ const wallGrowth, wallRatio = 0.2, 2
 // verdict: a machine with other work changes wall time.
 func (t *trial) waits() string {
 	wall := evidence.NewPaired(wallGrowth, falseFailures)
-	var each [2]float64
-	var all [2][]float64
-	for i, s := range t.slices { // a pair is a slice of the base and one of the head
-		side := i % 2
-		each[side] = max(s.Wall.Seconds(), 1e-9) / float64(s.N)
-		all[side] = append(all[side], each[side])
-		if side == head {
-			wall.Add(each[base], each[head])
+	before := make([]float64, t.pairs)
+	for i := range before {
+		call := func(side int) float64 {
+			return max(t.slices[side][i].Wall.Seconds(), 1e-9) / float64(t.slices[side][i].N)
 		}
+		before[i] = call(base)
+		wall.Add(before[i], call(head))
 	}
 	_, cpu := t.cpu.all.Bounds(evidence.PairedAlpha)
 	low, _ := wall.Bounds(evidence.PairedAlpha)
 	if low <= wallGrowth || low <= wallRatio*cpu {
 		return ""
 	}
-	before := median(all[base])
+	was := median(before)
 	return fmt.Sprintf("a call takes %s of wall time, %s before, surely %.0f%% more, and CPU time grows by at most %.0f%%: it waits longer, as for a lock, a channel or a file",
-		report.Seconds(before*(1+wall.Value())), report.Seconds(before), 100*low, 100*max(cpu, 0))
+		report.Seconds(was*(1+wall.Value())), report.Seconds(was), 100*low, 100*max(cpu, 0))
 }
 
 // open says why a benchmark is undecided.

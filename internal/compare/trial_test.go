@@ -182,16 +182,20 @@ func TestTrialWaits(t *testing.T) {
 	} {
 		cost := [2]time.Duration{100 * ms, c.cpu}
 		tr := measured(t, cost, cost, 1)
-		for i := range tr.slices {
-			tr.slices[i].N, tr.slices[i].Wall = 1000, [2]time.Duration{100 * ms, c.wall}[i%2]+c.noise*time.Duration(i/2%3)+ms/10*time.Duration(i/2%5)
+		for side, list := range tr.slices {
+			for i := range list {
+				list[i].N, list[i].Wall = 1000, [2]time.Duration{100 * ms, c.wall}[side]+c.noise*time.Duration(i%3)+ms/10*time.Duration(i%5)
+			}
 		}
 		before := tr.close().Verdict
 		note := tr.waits()
 		if !strings.HasPrefix(note, c.want) || (note == "") != (c.want == "") {
 			t.Errorf("%s: expected %q, found %q", c.name, c.want, note)
 		}
-		for i := range tr.slices {
-			tr.slices[i].Wall = 100 * ms
+		for _, list := range tr.slices {
+			for i := range list {
+				list[i].Wall = 100 * ms
+			}
 		}
 		if b := tr.close(); b.Verdict != before || b.Note != "" {
 			t.Errorf("%s: the verdict changed from %s to %s, %q", c.name, before, b.Verdict, b.Note)

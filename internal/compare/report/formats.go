@@ -68,19 +68,18 @@ func (r *Report) github(w io.Writer) error {
 func (r *Report) benchstat(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\n", r.System.OS, r.System.Arch)
-	for _, head := range []bool{false, true} {
-		fmt.Fprintf(&b, "side: %s\n", map[bool]string{false: "base", true: "head"}[head])
+	for i, side := range []string{"base", "head"} {
+		fmt.Fprintf(&b, "side: %s\n", side)
 		path := ""
 		for _, c := range r.Benchmarks {
 			if c.Package != path {
 				path = c.Package
 				fmt.Fprintf(&b, "pkg: %s\n", path)
 			}
-			for _, s := range c.Slices {
-				if n := float64(s.N); s.Head == head {
-					fmt.Fprintf(&b, "%s-%d %d %.6g ns/op %.6g cpu-ns/op %d B/op %d allocs/op\n", c.Name, r.System.Procs, s.N,
-						float64(s.Wall)/n, float64(s.CPU)/n, s.Bytes/int64(s.N), s.Allocs/int64(s.N))
-				}
+			for _, s := range c.Slices[i] {
+				n := float64(s.N)
+				fmt.Fprintf(&b, "%s-%d %d %.6g ns/op %.6g cpu-ns/op %d B/op %d allocs/op\n", c.Name, r.System.Procs, s.N,
+					float64(s.Wall)/n, float64(s.CPU)/n, s.Bytes/int64(s.N), s.Allocs/int64(s.N))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/compare/slice"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -78,7 +79,7 @@ type Benchmark struct {
 	Allocs Metric        `json:"allocs"` // a call
 	Why    *Why          `json:"why,omitempty"`
 
-	Slices []Slice `json:"-"`
+	Slices [2][]slice.Record `json:"-"` // of the base and the head
 
 	short string // the package in a title, "" for the last element of its path
 }
@@ -96,14 +97,6 @@ type Metric struct {
 	Exact  bool     `json:"exact,omitempty"` // the same in each slice
 	// Verdict is that on this cost alone, "" without a budget for it.
 	Verdict Verdict `json:"verdict,omitempty"`
-}
-
-// A Slice is what one run of a benchmark measured.
-type Slice struct {
-	Head          bool
-	N             int
-	Wall, CPU     time.Duration
-	Bytes, Allocs int64
 }
 
 // Why is which functions cost more, by profiles of both sides.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/profguard/profguard/internal/compare/slice"
 	"github.com/profguard/profguard/internal/golden"
 )
 
@@ -26,7 +27,10 @@ func sample() *Report {
 				Allocs: Metric{Base: 12, Head: 13, Growth: number(1.0 / 12), Exact: true},
 				Why: &Why{Rows: []Row{{"parser.valid", "parser.valid costs 190us a call, 40us before: +24.0 points (at least +17.0), parser/valid.go:42"}},
 					Command: "go tool pprof -diff_base base.pb.gz head.pb.gz", File: "parser/valid.go", Line: 42},
-				Slices: []Slice{{false, 100, 200 * time.Millisecond, 123 * time.Millisecond, 409600, 1200}, {true, 100, 190 * time.Millisecond, 136 * time.Millisecond, 409600, 1300}},
+				Slices: [2][]slice.Record{
+					{{N: 100, Wall: 200 * time.Millisecond, CPU: 123 * time.Millisecond, Bytes: 409600, Allocs: 1200}},
+					{{N: 100, Wall: 190 * time.Millisecond, CPU: 136 * time.Millisecond, Bytes: 409600, Allocs: 1300}},
+				},
 			},
 			{
 				Package: "example.com/shop/parser", Name: "BenchmarkLex", Verdict: Kept, Improved: true, Pairs: 20, Took: 7 * time.Second,
