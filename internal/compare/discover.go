@@ -90,7 +90,7 @@ func (m *comparison) confirm(ctx context.Context, p *pkg, list []found) error {
 		}
 		list[i].failure = &failure{side: head, output: f.output}
 		err := list[i].failure.confirm(func(side int) error {
-			r, err := p.bins[side].Run(ctx, m.records(), "run=^$", "bench="+bench, "benchtime=1x", "timeout="+patience.String(), "paniconexit0")
+			r, err := p.bins[side].Run(ctx, m.records(), bench, "1x")
 			if err == nil && (r.Err != nil || unfinished(r.Records) >= 0) {
 				err = &failure{side: side}
 			}
@@ -119,11 +119,7 @@ func (m *comparison) runOnce(ctx context.Context, b slice.Binary, bench string) 
 	var skip []string
 	known := map[string]bool{}
 	for range crashes {
-		flags := []string{"run=^$", "bench=" + bench, "benchtime=1x", "timeout=" + patience.String(), "paniconexit0"}
-		if len(skip) > 0 {
-			flags = append(flags, "skip="+strings.Join(skip, "|"))
-		}
-		r, err := b.Run(ctx, m.records(), flags...)
+		r, err := b.Run(ctx, m.records(), bench, "1x", "skip="+strings.Join(skip, "|"))
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
 )
 
 // repeats are how often both sides are run again before a failure is one of the head.
@@ -60,13 +61,10 @@ func (f *failure) confirm(run func(side int) error) error {
 				return nil
 			}
 		}
-		if strings.Contains(f.output, timedOut) {
+		if strings.Contains(f.output, slice.TimedOut) {
 			break // which is no chance, and takes minutes each time
 		}
 	}
 	f.sometimes = false
 	return nil
 }
-
-// timedOut is what package testing says when [patience] is over.
-const timedOut = "panic: test timed out after"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
 )
 
 // A failure is the head's only if the head fails each time, and the base never.
@@ -28,7 +29,7 @@ func TestConfirm(t *testing.T) {
 		{"the base", base, always, never, "", report.Unjudged, "fails at the base", 6},
 		{"once", head, never, never, "", report.Undecided, "fails at the head in some runs", 2},
 		{"not always", head, never, func(n int) bool { return n != 1 }, "", report.Undecided, "fails at the head in some runs", 4},
-		{"a timeout", head, never, always, timedOut + " 10m0s", report.Broken, "fails at the head", 2},
+		{"a timeout", head, never, always, slice.TimedOut + " 10m0s", report.Broken, "fails at the head", 2},
 	} {
 		f := &failure{side: c.side, output: c.output}
 		var count [2]int

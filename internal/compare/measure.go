@@ -29,9 +29,6 @@ const (
 	// mostCalls are the iterations of a slice of a benchmark that costs nothing.
 	mostCalls = 1e9
 
-	// patience is how long one process may take, as in go test.
-	patience = 10 * time.Minute
-
 	timeEach, timeAll = 2 * time.Minute, 30 * time.Minute // by default
 )
 
@@ -122,8 +119,7 @@ func (m *comparison) fail(ctx context.Context, t *trial, err error, benchtime st
 
 // run1 runs a benchmark on one side, and returns its last record.
 func (m *comparison) run1(ctx context.Context, t *trial, side int, benchtime string, more ...string) (slice.Record, slice.Result, error) {
-	flags := append([]string{"run=^$", "bench=" + exactly(t.name), "benchtime=" + benchtime, "timeout=" + patience.String(), "paniconexit0"}, more...)
-	r, err := t.pkg.bins[side].Run(ctx, m.records(), flags...)
+	r, err := t.pkg.bins[side].Run(ctx, m.records(), exactly(t.name), benchtime, more...)
 	if err != nil {
 		return slice.Record{}, r, err
 	}

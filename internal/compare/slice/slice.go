@@ -58,14 +58,21 @@ type Result struct {
 // outputKept is how much of the end of a child's output is kept, which has the panic.
 const outputKept = 16 << 10
 
-// Run runs the binary with flags of go test. temp is the path for the file of records.
-func (b Binary) Run(ctx context.Context, temp string, flags ...string) (Result, error) {
+// patience is how long one process may take, as in go test.
+const patience = 10 * time.Minute
+
+// TimedOut is what package testing says when a process has taken longer than it may.
+const TimedOut = "panic: test timed out after"
+
+// Run runs benchmarks of the binary for some time or iterations, with more flags of go test. temp is the path for the
+// file of records.
+func (b Binary) Run(ctx context.Context, temp, bench, benchtime string, more ...string) (Result, error) {
 	defer os.Remove(temp)
-	args := make([]string, len(flags))
+	flags := append([]string{"run=^$", "bench=" + bench, "benchtime=" + benchtime, "timeout=" + patience.String(), "paniconexit0"}, more...)
 	for i, f := range flags {
-		args[i] = "-test." + f
+		flags[i] = "-test." + f
 	}
-	cmd := exec.CommandContext(ctx, b.Path, args...)
+	cmd := exec.CommandContext(ctx, b.Path, flags...)
 	cmd.Dir = b.Dir
 	cmd.Env = append(append(os.Environ(), b.Env...), "PWD="+b.Dir, binary.RecordEnv+"="+temp)
 	var out tail

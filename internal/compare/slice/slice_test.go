@@ -59,7 +59,7 @@ func TestRunEndsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	r, err := Binary{Path: script, Dir: dir}.Run(t.Context(), filepath.Join(dir, "records"), "bench=.")
+	r, err := Binary{Path: script, Dir: dir}.Run(t.Context(), filepath.Join(dir, "records"), ".", "1x")
 	if err != nil || r.Err == nil || r.Output != "done\n" {
 		t.Fatalf("%v, %+v", err, r)
 	}
