@@ -56,12 +56,6 @@ type Input struct {
 // A Change says what of a place the change touches.
 type Change struct{ Line, Function bool }
 
-// A Place is a line of code.
-type Place struct {
-	Function, File string
-	Line           int
-}
-
 // A Result is where the growth is.
 type Result struct {
 	Functions []Function // that are named, those that are new or changed first
@@ -70,13 +64,13 @@ type Result struct {
 	// Body is the growth of the benchmark's own lines, and Collector that of the garbage collector's
 	// goroutines, in points; 0 unless it is sure.
 	Body, Collector float64
-	Line            Place // that cost most in Body
+	Line            release.Frame // that cost most in Body
 }
 
 // A Function is one that has grown.
 type Function struct {
 	release.Function
-	At Place
+	At release.Frame
 	// Inside is the function below it that seems to have most of its growth.
 	Inside       string
 	InsidePoints float64
@@ -98,7 +92,7 @@ func Find(ctx context.Context, in Input) (r Result, err error) {
 		switch g := x.function(f); {
 		case isBenchmark(f.Name, f.Line.File):
 			if f.Points.Low > 0 && f.Points.Value > max(r.Body, likely*total) {
-				r.Body, r.Line = f.Points.Value, Place{f.Line.Function, f.Line.File, f.Line.Line}
+				r.Body, r.Line = f.Points.Value, f.Line
 			}
 		case isCaller(f.Name) || f.Status == release.Moved || f.Points.Value <= 0:
 		default:
@@ -222,12 +216,12 @@ func (x *explaining) function(g release.Function) Function {
 		switch n := &x.nodes[at]; {
 		case !x.Own(n.File):
 		case f.At.File == "":
-			f.At, f.Mine, f.Changed = Place{n.Name, n.File, line}, int(at) == best, x.Touched(n.File, line)
+			f.At, f.Mine, f.Changed = release.Frame{Function: n.Name, File: n.File, Line: line}, int(at) == best, x.Touched(n.File, line)
 			if f.Changed.Line || f.Changed.Function && f.Mine {
 				return f
 			}
 		case n.Kind == tree.Function && x.Touched(n.File, line).Line:
-			f.At, f.Mine, f.Changed = Place{n.Name, n.File, line}, false, Change{Line: true, Function: true}
+			f.At, f.Mine, f.Changed = release.Frame{Function: n.Name, File: n.File, Line: line}, false, Change{Line: true, Function: true}
 			return f
 		}
 		line = x.nodes[at].Call
