@@ -63,7 +63,7 @@ func New(ctx context.Context, at Place) (*Builder, error) {
 	if at.Work != "" {
 		b.addEnv("GOWORK=" + at.Work)
 	}
-	text, err := b.run(ctx, nil, "env", "-json")
+	text, err := b.run(ctx, "env", "-json")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func New(ctx context.Context, at Place) (*Builder, error) {
 	if b.overlay, err = withClock(b.goroot, at.Out); err != nil {
 		return nil, err
 	}
-	if text, err = b.run(ctx, nil, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
+	if text, err = b.run(ctx, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) { // a workspace has several
@@ -126,7 +126,7 @@ func usesOthers(mod, work string) bool {
 // Packages are the packages that the patterns match and that have benchmarks in their test
 // files, whatever build tags say of other files.
 func (b *Builder) Packages(ctx context.Context, patterns []string) ([]Package, error) {
-	text, err := b.run(ctx, nil, append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error,Match", "--"}, patterns...)...)
+	text, err := b.run(ctx, append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error,Match", "--"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ var readers = []string{"os/exec", "go/scanner"}
 // Readers are the packages among paths that may run or read other code of the repository than
 // what their test binary is built from, because they or their tests depend on one of [readers].
 func (b *Builder) Readers(ctx context.Context, paths []string) (map[string]bool, error) {
-	text, err := b.run(ctx, nil, append([]string{"list", "-e", "-test", "-json=ForTest,Deps", "--"}, paths...)...)
+	text, err := b.run(ctx, append([]string{"list", "-e", "-test", "-json=ForTest,Deps", "--"}, paths...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (b *Builder) Build(ctx context.Context, p *Package, trim bool) (string, err
 	if trim {
 		args = append(args, "-trimpath")
 	}
-	if _, err := b.run(ctx, []string{"GOROOT=" + b.goroot, "GOTOOLCHAIN=local"}, append(args, p.Path)...); err != nil {
+	if _, err := b.run(ctx, append(args, p.Path)...); err != nil {
 		return "", err
 	}
 	if kept != "" && keep(path, kept) == nil {
@@ -277,19 +277,24 @@ func Cache() string {
 	return dir
 }
 
-// run runs go, and returns what it prints. An error says what go said.
-func (b *Builder) run(ctx context.Context, env []string, args ...string) ([]byte, error) {
-	name := "go"
-	if env != nil {
-		name = filepath.Join(b.goroot, "bin", "go")
+// command is one of go, of the toolchain that the side needs as soon as that is known.
+func (b *Builder) command(ctx context.Context, args ...string) *exec.Cmd {
+	name, env := "go", slices.Concat(os.Environ(), b.environ)
+	if b.goroot != "" {
+		name, env = filepath.Join(b.goroot, "bin", "go"), append(env, "GOROOT="+b.goroot, "GOTOOLCHAIN=local")
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = b.at.Dir
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.Env = slices.Concat(os.Environ(), b.environ, env)
+	cmd.Dir, cmd.Env = b.at.Dir, env
 	cmd.WaitDelay = 10 * time.Second                                      // for what it has started; its files are in a folder that is removed
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its compilers
+	return cmd
+}
+
+// run runs go, and returns what it prints. An error says what go said.
+func (b *Builder) run(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := b.command(ctx, args...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

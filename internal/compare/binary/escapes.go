@@ -3,7 +3,6 @@ package binary
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,11 +17,7 @@ func (b *Builder) Escapes(ctx context.Context, dir string, tests bool) (map[stri
 	if tests {
 		args = []string{"test", "-c", "-vet=off", "-gcflags=-m", "-o", os.DevNull, dir}
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(b.goroot, "bin", "go"), args...)
-	cmd.Dir = b.at.Dir
-	cmd.Env = slices.Concat(os.Environ(), b.environ, []string{"GOROOT=" + b.goroot, "GOTOOLCHAIN=local"})
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	text, err := cmd.CombinedOutput()
+	text, err := b.command(ctx, args...).CombinedOutput()
 	if err != nil {
 		return nil, err
 	}

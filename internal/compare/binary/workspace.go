@@ -38,7 +38,7 @@ func (b *Builder) private(ctx context.Context, mod, work, flags string) error {
 
 // copyWork writes a workspace with the same modules, whose paths are absolute.
 func (b *Builder) copyWork(ctx context.Context, work string) error {
-	text, err := b.run(ctx, nil, "work", "edit", "-json", work)
+	text, err := b.run(ctx, "work", "edit", "-json", work)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *Builder) copyWork(ctx context.Context, work string) error {
 	if err := copyModule(work, kept, "go.work.sum"); err != nil {
 		return err
 	}
-	if _, err := b.run(ctx, nil, append(edit, kept)...); err != nil {
+	if _, err := b.run(ctx, append(edit, kept)...); err != nil {
 		return err
 	}
 	b.addEnv("GOWORK=" + kept)
