@@ -49,8 +49,10 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 	measured := m.deadline // what comes after is for profiles
 	for len(open) > 0 && time.Now().Before(measured) && timed.Err() == nil && err == nil {
 		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+		slices.SortStableFunc(open, func(a, b *trial) int { return cmp.Compare(b.seemsDearer(), a.seemsDearer()) })
 		for _, t := range open {
-			for range t.turns() {
+			seems := t.seemsDearer() > 0
+			for n := 0; n == 0 || seems && n < mostTurns && t.seemsDearer() > 0; n++ {
 				if !time.Now().Before(measured) || t.decided() {
 					break
 				}
@@ -67,7 +69,9 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 		open = slices.DeleteFunc(open, (*trial).decided)
 		measured = m.deadline.Add(-m.reserve(list, limit))
 	}
-	m.report.TimeIsUp = len(open) > 0 && ctx.Err() == nil
+	if m.report.TimeIsUp = len(open) > 0 && ctx.Err() == nil; m.report.TimeIsUp {
+		m.report.Needs = needs(open, limit)
+	}
 	for _, t := range list {
 		m.report.Benchmarks = append(m.report.Benchmarks, t.close())
 	}
@@ -75,6 +79,18 @@ func (m *comparison) measure(ctx context.Context, list []*trial) ([]*trial, erro
 		err = nil
 	}
 	return list, err
+}
+
+// needs is the time after which each benchmark has the pairs that a verdict takes, in whole minutes; 0 if each has them.
+func needs(open []*trial, limit time.Duration) time.Duration {
+	missing := time.Duration(0)
+	for _, t := range open {
+		missing += time.Duration(max(leastPairs-t.pairs, 0)) * t.pairTime()
+	}
+	if missing == 0 {
+		return 0
+	}
+	return (limit + missing + time.Minute).Truncate(time.Minute)
 }
 
 // pair runs a benchmark for one slice on each side.

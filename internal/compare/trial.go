@@ -265,13 +265,21 @@ func (t *trial) restart(n int) {
 	t.judges(t.budgets, t.alpha)
 }
 
-// turns are how many pairs the benchmark gets in a round: more if it seems to break a budget, as
-// that matters most where the time is short.
-func (t *trial) turns() int {
-	if t.pairs >= 4 && t.failure == nil && t.cpu.all.Value() > t.budgets[0].Limit {
-		return 3
+// A benchmark that seems to break a budget after a few pairs gets more in a round: as many as a fail takes where 17
+// benchmarks share the error.
+const fewPairs, mostTurns = 3, 17
+
+// seemsDearer is the growth by which the benchmark seems to break a budget that is not decided yet, 0 if it does not.
+// It matters most where the time is short.
+func (t *trial) seemsDearer() (growth float64) {
+	for _, c := range t.costs() {
+		for _, by := range c.judged {
+			if v := c.all.Value(); t.pairs >= fewPairs && t.failure == nil && v > max(by.limit, growth) && c.verdict(by, false) == evidence.Inconclusive {
+				growth = v
+			}
+		}
 	}
-	return 1
+	return growth
 }
 
 // cheaper reports whether the head surely takes less CPU time, by the bounds that are shown.
@@ -392,7 +400,7 @@ func (t *trial) open(c *cost) string {
 
 // pairTime is how long a pair takes.
 func (t *trial) pairTime() time.Duration {
-	each := t.once[base].Wall + t.once[head].Wall
+	each := max(t.once[base].Wall+t.once[head].Wall, 2*sliceCPU)
 	if t.pairs > 0 {
 		each = t.took / time.Duration(t.pairs)
 	}

@@ -75,6 +75,36 @@ func TestTrialTooFewPairs(t *testing.T) {
 	}
 }
 
+// What seems dearer gets more pairs, until it is decided or seems so no more. Where the time was too short for verdicts,
+// the report says how long takes.
+func TestTrialSeemsDearer(t *testing.T) {
+	budgets, err := ParseBudgets(DefaultBudgets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, now := range map[string]slice.Record{
+		"dearer":         {N: 1000, CPU: 200 * time.Millisecond},
+		"allocates more": {N: 1000, CPU: 100 * time.Millisecond, Allocs: 1000},
+		"the same":       {N: 1000, CPU: 100 * time.Millisecond},
+	} {
+		tr := (&comparison{}).newTrial(&pkg{path: "example.com/a"}, "BenchmarkA", [2]slice.Record{{Wall: time.Second}, {Wall: time.Second}})
+		tr.judges(budgets, falseFailures)
+		for i := 0; !tr.decided(); i++ {
+			if seems := tr.seemsDearer() > 0; i < fewPairs && seems || i == fewPairs && seems != (name != "the same") {
+				t.Errorf("%s, after %d pairs: seems dearer: %t", name, i, seems)
+			}
+			if got := needs([]*trial{tr, tr}, time.Minute); i == 0 && got != 2*time.Minute || i >= leastPairs && got != 0 {
+				t.Errorf("%s, after %d pairs: needs %v", name, i, got)
+			}
+			tr.add([2]slice.Record{{N: 1000, CPU: 100 * time.Millisecond}, now})
+			tr.took += time.Second
+		}
+		if tr.seemsDearer() > 0 {
+			t.Errorf("%s: seems dearer, but is decided", name)
+		}
+	}
+}
+
 // What is exact in the first pairs, and then varies by what the runtime allocates, goes on until it is decided.
 func TestTrialNoLongerExact(t *testing.T) {
 	budgets, err := ParseBudgets([]string{"process grows below 5% per call of allocs"})

@@ -23,6 +23,7 @@ type Report struct {
 	Notes      []string      `json:"notes,omitempty"`
 	Took       time.Duration `json:"took"`
 	TimeIsUp   bool          `json:"time_is_up,omitempty"`
+	Needs      time.Duration `json:"needs,omitempty"` // the least in which each benchmark has the pairs of a verdict, if some had fewer
 	Stopped    bool          `json:"interrupted,omitempty"`
 	System     System        `json:"system"`
 }
@@ -185,7 +186,12 @@ func (r *Report) Summary() string {
 	case r.Stopped:
 		text += "; interrupted after " + r.Took.Round(time.Second).String()
 	case r.TimeIsUp && count[Undecided] > 0:
-		text += "; the time is up after " + r.Took.Round(time.Second).String() + ", and a longer -time decides more"
+		text += "; the time is up after " + r.Took.Round(time.Second).String()
+		if r.Needs > 0 {
+			text += fmt.Sprintf(", too early for some verdicts: these take -time %v or more", r.Needs)
+		} else {
+			text += ", and a longer -time decides more"
+		}
 	}
 	return text
 }

@@ -17,7 +17,7 @@ func sample() *Report {
 		Base:    Side{Name: "origin/main", Revision: "1a2b3c4d5e", Go: "go1.26.8"},
 		Head:    Side{Revision: "6f7a8b9c0d", Modified: true, Go: "go1.26.8"},
 		Budgets: []string{"process grows below 5% per call"},
-		Took:    95 * time.Second, TimeIsUp: true,
+		Took:    95 * time.Second, TimeIsUp: true, Needs: 5 * time.Minute,
 		System: System{OS: "linux", Arch: "amd64", Procs: 2, Load: "9.12"},
 		Benchmarks: []Benchmark{
 			{
