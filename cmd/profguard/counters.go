@@ -68,14 +68,14 @@ func (a *answer) work() (list []counted) {
 }
 
 // profile reads the profiles of the arguments and, of a service, how much work was done meanwhile.
-func (w *writer) profile(ctx context.Context, s *source, args []string, read func() error) error {
+func (w *writer) profile(ctx context.Context, s *source, args []string) error {
 	var root *url.URL
 	var name string
 	if len(args) == 1 {
 		root, name = pprofAt(args[0])
 	}
 	if root == nil || name != "" && name != "profile" {
-		err := read()
+		err := w.read(ctx, s, args)
 		if err == nil && len(args) == 1 {
 			for name, n := range knownWork(w.table, nil) { // a reference of a guard says it
 				w.work = append(w.work, counted{name, n})
@@ -89,7 +89,7 @@ func (w *writer) profile(ctx context.Context, s *source, args []string, read fun
 	if err != nil {
 		return err
 	}
-	if err := read(); err != nil {
+	if err := w.read(ctx, s, args); err != nil {
 		return err
 	}
 	s.end(ctx, a, countsOrIdentifies)

@@ -530,7 +530,7 @@ func TestSuggestionOfFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := writer{input: &input{table: table}, facts: judge.Facts{Kind: kinds.CPU}}
+		w := writer{input: &input{table: table, facts: judge.Facts{Kind: kinds.CPU}}}
 		w.suggest()
 		if out := w.out.String(); w.failed != nil || !strings.Contains(out, "\n"+tt.compile) || !strings.Contains(out, tt.said) {
 			t.Errorf("%d samples, %d cut off: expected %q and %q, found %v\n%s", tt.samples, tt.cut, tt.compile, tt.said, w.failed, out)
@@ -543,7 +543,6 @@ func TestSuggestionOfFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, b := range set {
-			w.input.facts = w.facts
 			findings, _, err := judgeAll(set, []*input{w.input})
 			if r := bridge.Result[budget.Result](b, findings[i]); err != nil || r.Verdict != budget.Pass {
 				t.Errorf("%d samples do not keep what they suggest: %s, %v", tt.samples, r, err)

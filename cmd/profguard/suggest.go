@@ -38,7 +38,7 @@ const (
 // suggest writes budgets that a profile keeps, but for its faults.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
-	w := writer{code: worktreeAt(".")}
+	w := writer{input: &input{}, code: worktreeAt(".")}
 	f := newFlags("suggest")
 	f.StringVar(&s.metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for units of work (default: its /metrics)")
 	s.profileFlags(f, &w.facts)
@@ -46,7 +46,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	if err := w.profile(ctx, &s, args, func() error { return w.read(ctx, &s, args) }); err != nil {
+	if err := w.profile(ctx, &s, args); err != nil {
 		return exitMisuse, err
 	}
 	about := w.describe().String()
@@ -67,10 +67,11 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 
 // read reads the profile, which of a service lasts as long as it has to.
 func (w *writer) read(ctx context.Context, s *source, args []string) (err error) {
+	facts := w.facts // of the flags
 	if w.input, err = s.read(ctx, args); err != nil {
 		return err
 	}
-	w.facts.Kind = cmp.Or(w.facts.Kind, w.kind, kindOf(w.table))
+	w.facts, w.facts.Kind = facts, cmp.Or(facts.Kind, w.kind, kindOf(w.table))
 	if !slices.Contains(kinds.Names(), w.facts.Kind) {
 		return fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
@@ -122,7 +123,6 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 // A writer writes suggestions for an input.
 type writer struct {
 	*input
-	facts  judge.Facts
 	code   *worktree
 	work   []counted // that was done in the profile, the likeliest unit first
 	when   string    // the condition of budgets on shares
@@ -165,7 +165,7 @@ func (w *writer) more(n int64) *writer {
 	}
 	t.DurationNanos *= n
 	in.table = &t
-	return &writer{input: &in, facts: w.facts, code: w.code, when: w.when, faults: w.faults}
+	return &writer{input: &in, code: w.code, when: w.when, faults: w.faults}
 }
 
 // tighter says above a budget with how many samples its limit could be a lower one. lower is that limit by
@@ -201,7 +201,6 @@ func (w *writer) judge(sentence string) budget.Result {
 	set, err := budget.Parse(sentence)
 	var findings []judge.Finding
 	if err == nil {
-		w.input.facts = w.facts
 		findings, _, err = judgeAll(set, []*input{w.input})
 	}
 	if err != nil {

@@ -47,8 +47,9 @@ func TestSuggestOfRecorded(t *testing.T) {
 		if plant(from) != "healthy" {
 			continue
 		}
-		w := writer{}
-		w.input, w.facts = open(from)
+		in, facts := open(from)
+		in.facts = facts
+		w := writer{input: in}
 		w.suggest()
 		if w.failed != nil {
 			t.Fatal(w.failed)
