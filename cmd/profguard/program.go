@@ -18,18 +18,21 @@ import (
 // same. Growth against another program means nothing. The module is that of -module, if it is given.
 func otherProgram(base, t *decode.Table, module string) string {
 	const remedy = ": growth is judged against an earlier profile of the same program"
+	differ := func(was, is string) string {
+		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
+	}
 	if was, is := factsOf(base).Build.Program, factsOf(t).Build.Program; was != "" && was == is {
 		return "" // whatever a release calls its file
 	} else if was != "" && is != "" {
-		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
+		return differ(was, is)
 	}
 	if was, is := binary(base.Program()), binary(t.Program()); was != is && was != "" && is != "" {
-		return fmt.Sprintf("the base is of another program, %s, and this is a profile of %s%s", was, is, remedy)
+		return differ(was, is)
 	}
 	if hashed.MatchString(base.Program()) && hashed.MatchString(t.Program()) {
 		was, is := tested(base), tested(t)
 		if len(was) > 0 && len(is) > 0 && !slices.ContainsFunc(was, func(pkg string) bool { return slices.Contains(is, pkg) }) {
-			return fmt.Sprintf("the base is of another program, the test binary of %s, and this is a profile of that of %s%s", was[0], is[0], remedy)
+			return differ("the test binary of "+was[0], "that of "+is[0])
 		}
 	}
 	was, is := ours(base, module), ours(t, module)
