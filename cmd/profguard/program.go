@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -28,12 +27,6 @@ func otherProgram(base, t *decode.Table, module string) string {
 	}
 	if was, is := binary(base.Program()), binary(t.Program()); was != is && was != "" && is != "" {
 		return differ(was, is)
-	}
-	if hashed.MatchString(base.Program()) && hashed.MatchString(t.Program()) {
-		was, is := tested(base), tested(t)
-		if len(was) > 0 && len(is) > 0 && !slices.ContainsFunc(was, func(pkg string) bool { return slices.Contains(is, pkg) }) {
-			return differ("the test binary of "+was[0], "that of "+is[0])
-		}
 	}
 	was, is := ours(base, module), ours(t, module)
 	if len(was) < leastOurs || len(is) < leastOurs {
@@ -69,22 +62,6 @@ func knownWork(t *decode.Table, given map[string]float64) map[string]float64 {
 	maps.Copy(known, given)
 	return known
 }
-
-// tested are the packages whose benchmarks or tests a profile has. Those outside of a package count as its own.
-func tested(t *decode.Table) (list []string) {
-	for _, f := range t.Funcs {
-		name, _, _ := strings.Cut(t.Symbols.Name(f.Name), "[")
-		_, function, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
-		if pkg := strings.TrimSuffix(names.PackageOf(name), "_test"); testFunction.MatchString(function) && !slices.Contains(list, pkg) {
-			list = append(list, pkg)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// testFunction is what go test calls, and the literals in it.
-var testFunction = regexp.MustCompile(`^(Benchmark|Test|Fuzz)([^a-z.][^.]*)?(\.func\d.*)?$`)
 
 // leastOurs is the number of own functions from which two profiles of one program have some in common.
 const leastOurs = 3

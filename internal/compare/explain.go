@@ -264,7 +264,7 @@ func (m *comparison) keep(t *trial, sides [2]*profiled, kind string) error {
 	for i, s := range sides {
 		build := [...]string{"base", "head"}[i]
 		s.path = filepath.Join(dir, fmt.Sprintf("%s.%s.%s.pb.gz", name, build, kind))
-		if err := os.WriteFile(s.path, s.file(t.pkg.path, build, kind, m.begin), 0o600); err != nil {
+		if err := os.WriteFile(s.path, s.file(t.pkg.path, build, m.begin), 0o600); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 )
 
 const (
@@ -107,4 +109,12 @@ func (d detail) with(p *pkg) *pkg {
 		q.bins[i].Env = append(slices.Clone(q.bins[i].Env), strings.Replace(setting, "=,", "=", 1))
 	}
 	return &q
+}
+
+// file is the profile as it is kept. It says of which test binary it is, and how many calls it has, so that profguard diff
+// and check compare both sides: their binaries have other names.
+func (p *profiled) file(pkg, build string, at time.Time) []byte {
+	s := &release.Side{Build: release.Build{Program: pkg + ".test", Version: build}}
+	s.Pieces.Add(release.Piece{Samples: float64(p.table.Count()), CPU: p.clock.Seconds(), Work: map[string]float64{"call": float64(p.calls)}})
+	return reference.EncodeWhole(s, p.table, at)
 }
