@@ -18,11 +18,11 @@ import (
 // withTests is a package of the head as the base has it, with the head's test files; nil if all of its
 // code is new.
 func (m *comparison) withTests(p *binary.Package) *binary.Package {
-	inside, err := filepath.Rel(m.repo.Root(), p.Dir)
-	if m.base.builder == nil || err != nil || !filepath.IsLocal(inside) {
+	inside, err := filepath.Rel(m.sides[head].root, p.Dir)
+	if m.sides[base].builder == nil || err != nil || !filepath.IsLocal(inside) {
 		return nil
 	}
-	dir := filepath.Join(m.tree, inside)
+	dir := filepath.Join(m.sides[base].root, inside)
 	if hasCode(p.Dir) && !hasCode(dir) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (m *comparison) tryNew(ctx context.Context, p *pkg, added []found) ([]*tria
 		return nil, nil
 	}
 	var err error
-	if q.bins[base].Path, err = m.base.builder.Build(ctx, q.from[base], q.trim); err != nil {
+	if q.bins[base].Path, err = m.sides[base].builder.Build(ctx, q.from[base], q.trim); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -55,12 +55,10 @@ type comparison struct {
 	Config
 	repo     *repo.Repo
 	temp     string // removed at the end
-	tree     string // the base's files, in it
 	from     repo.Revision
 	changed  differences
 	edits    *edits // from it, once they are asked for
-	base     side
-	head     side
+	sides    [2]side
 	report   *report.Report
 	bins     []*pkg
 	begin    time.Time
@@ -74,7 +72,8 @@ type root struct{ from, to string }
 
 // A side is the code before or after.
 type side struct {
-	dir     string
+	root    string // of the repository, or of the base's files in comparison.temp
+	dir     string // in it, where go runs
 	builder *binary.Builder
 }
 
@@ -154,13 +153,14 @@ func (m *comparison) say(p Progress) {
 // open finds the repository and the base, and writes the base's files.
 func (m *comparison) open(ctx context.Context) (err error) {
 	m.say(Progress{Doing: "reading the base"})
-	if m.head.dir, err = filepath.Abs(m.Dir); err != nil {
+	b, h := &m.sides[base], &m.sides[head]
+	if h.dir, err = filepath.Abs(m.Dir); err != nil {
 		return err
 	}
-	if m.head.dir, err = filepath.EvalSymlinks(m.head.dir); err != nil {
+	if h.dir, err = filepath.EvalSymlinks(h.dir); err != nil {
 		return err
 	}
-	if m.repo, err = repo.Open(ctx, m.head.dir); err != nil {
+	if m.repo, err = repo.Open(ctx, h.dir); err != nil {
 		return err
 	}
 	from, common, err := m.repo.Base(ctx, m.Base)
@@ -183,26 +183,26 @@ func (m *comparison) open(ctx context.Context) (err error) {
 	if from.Hash == now.Hash && !modified && !m.Same {
 		m.note("the base is HEAD, and nothing is changed: say -base with an earlier revision, or -same to see how much equal code seems to differ here")
 	}
-	m.tree, m.from = filepath.Join(m.temp, "base"), from
-	if err := m.repo.Checkout(ctx, from, m.tree); err != nil {
+	h.root, b.root, m.from = m.repo.Root(), filepath.Join(m.temp, "base"), from
+	if err := m.repo.Checkout(ctx, from, b.root); err != nil {
 		return err
 	}
 	if err := m.readChanges(ctx); err != nil {
 		return err
 	}
-	inside, err := filepath.Rel(m.repo.Root(), m.head.dir)
+	inside, err := filepath.Rel(h.root, h.dir)
 	if err != nil {
 		return err
 	}
-	m.base.dir = filepath.Join(m.tree, inside)
-	if m.head.builder, err = m.builder(ctx, "head", binary.Place{Dir: m.head.dir}); err != nil {
+	b.dir = filepath.Join(b.root, inside)
+	if h.builder, err = m.builder(ctx, "head", binary.Place{Dir: h.dir}); err != nil {
 		if errors.Is(err, binary.ErrNoModule) {
 			return m.noModule(ctx)
 		}
 		return err
 	}
-	m.report.Head.Go = m.head.builder.Go
-	module, err := filepath.Rel(m.repo.Root(), m.head.builder.ModuleDir)
+	m.report.Head.Go = h.builder.Go
+	module, err := filepath.Rel(h.root, h.builder.ModuleDir)
 	if err != nil {
 		return err
 	}
@@ -210,24 +210,24 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		module = ""
 	}
 	m.roots = []root{
-		{m.head.builder.Module + "/", module},
-		{filepath.ToSlash(m.repo.Root()) + "/", ""},
-		{filepath.ToSlash(m.tree) + "/", ""},
+		{h.builder.Module + "/", module},
+		{filepath.ToSlash(h.root) + "/", ""},
+		{filepath.ToSlash(b.root) + "/", ""},
 	}
-	before := binary.Place{Dir: m.base.dir, Copy: m.tree, Cache: binary.Cache(), Tree: from.Tree + inside}
-	if work := m.head.builder.Work; work != "" && !m.repo.Has(ctx, work) {
+	before := binary.Place{Dir: b.dir, Copy: b.root, Cache: binary.Cache(), Tree: from.Tree + inside}
+	if work := h.builder.Work; work != "" && !m.repo.Has(ctx, work) {
 		before.Work = work // one's own, around all revisions
 	}
-	m.base.builder, err = m.builder(ctx, "before", before)
+	b.builder, err = m.builder(ctx, "before", before)
 	switch {
 	case errors.Is(err, binary.ErrNoModule), errors.Is(err, os.ErrNotExist):
 		m.note("the base has no module in this folder, so nothing can be compared")
-		m.base.builder = nil
+		b.builder = nil
 		return nil
 	case err != nil:
 		return fmt.Errorf("base: %w", err)
 	}
-	m.report.Base.Go = m.base.builder.Go
+	m.report.Base.Go = b.builder.Go
 	if m.report.Base.Go != m.report.Head.Go {
 		m.note("the base is built by %s and the head by %s: the difference includes what changed between these Go releases", m.report.Base.Go, m.report.Head.Go)
 	}
@@ -238,7 +238,7 @@ func (m *comparison) builder(ctx context.Context, name string, at binary.Place) 
 	if _, err := os.Stat(at.Dir); err != nil {
 		return nil, err
 	}
-	at.Root, at.Out = m.repo.Root(), filepath.Join(m.temp, name+"-bin")
+	at.Root, at.Out = m.sides[head].root, filepath.Join(m.temp, name+"-bin")
 	if err := os.Mkdir(at.Out, 0o700); err != nil {
 		return nil, err
 	}
@@ -251,9 +251,9 @@ func (m *comparison) noModule(ctx context.Context) error {
 		return err
 	}
 	if len(modules) == 0 {
-		return fmt.Errorf("expected a Go module around %s, and the repository has no go.mod", m.head.dir)
+		return fmt.Errorf("expected a Go module around %s, and the repository has no go.mod", m.sides[head].dir)
 	}
-	return fmt.Errorf("expected a Go module around %s; this repository has modules in %s: run the command there", m.head.dir, strings.Join(modules, ", "))
+	return fmt.Errorf("expected a Go module around %s; this repository has modules in %s: run the command there", m.sides[head].dir, strings.Join(modules, ", "))
 }
 
 func (m *comparison) note(format string, args ...any) {
@@ -263,13 +263,13 @@ func (m *comparison) note(format string, args ...any) {
 // build builds the test binaries of all packages with benchmarks, the two sides at the same time.
 func (m *comparison) build(ctx context.Context) error {
 	m.say(Progress{Doing: "listing packages"})
-	now, err := m.head.builder.Packages(ctx, m.Patterns)
+	now, err := m.sides[head].builder.Packages(ctx, m.Patterns)
 	if err != nil {
 		return err
 	}
 	var before []binary.Package
-	if m.base.builder != nil {
-		if before, err = m.base.builder.Packages(ctx, m.Patterns); err != nil {
+	if m.sides[base].builder != nil {
+		if before, err = m.sides[base].builder.Packages(ctx, m.Patterns); err != nil {
 			return fmt.Errorf("base: %w", err)
 		}
 	}
@@ -337,7 +337,7 @@ func (m *comparison) build(ctx context.Context) error {
 
 func (m *comparison) buildBoth(ctx context.Context, p *pkg) (errs [2]error) {
 	var built sync.WaitGroup
-	for i, s := range []*side{&m.base, &m.head} {
+	for i, s := range m.sides {
 		built.Go(func() {
 			p.bins[i].Dir, p.bins[i].Env = p.from[i].Dir, s.builder.Env()
 			p.bins[i].Path, errs[i] = s.builder.Build(ctx, p.from[i], p.trim)

@@ -289,7 +289,7 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 	if len(same) == 0 {
 		return same, nil
 	}
-	readers, err := m.head.builder.Readers(ctx, slices.Sorted(maps.Keys(same)))
+	readers, err := m.sides[head].builder.Readers(ctx, slices.Sorted(maps.Keys(same)))
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (m *comparison) readChanges(ctx context.Context) error {
 
 // sameSource reports whether a Go file of the repository is the same on both sides, but for comments.
 func (m *comparison) sameSource(name string) bool {
-	before, errBefore := os.ReadFile(filepath.Join(m.tree, filepath.FromSlash(name)))
-	now, errNow := os.ReadFile(filepath.Join(m.repo.Root(), filepath.FromSlash(name)))
+	before, errBefore := os.ReadFile(filepath.Join(m.sides[base].root, filepath.FromSlash(name)))
+	now, errNow := os.ReadFile(filepath.Join(m.sides[head].root, filepath.FromSlash(name)))
 	return errBefore == nil && errNow == nil && binary.SameSource(before, now)
 }

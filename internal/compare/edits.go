@@ -23,7 +23,7 @@ type span struct{ from, to int }
 
 // edited reads the edits between both sides. Without them nothing is known to be touched.
 func (m *comparison) edited(ctx context.Context) *edits {
-	e := &edits{root: m.repo.Root(), funcs: map[string][]span{}}
+	e := &edits{root: m.sides[head].root, funcs: map[string][]span{}}
 	files, err := m.repo.Edits(ctx, m.from)
 	if err != nil && ctx.Err() == nil {
 		m.note("the changed lines are unknown: %v", err)

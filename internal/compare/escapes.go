@@ -21,13 +21,13 @@ type escapes struct {
 func (e *escapes) now(ctx context.Context, file string, line int) string {
 	said, known := e.known[file]
 	if !known {
-		for side, dir := range [2]string{e.tree, e.repo.Root()} {
-			lines, err := e.side(side).builder.Escapes(ctx, filepath.Join(dir, filepath.FromSlash(path.Dir(file))), strings.HasSuffix(file, "_test.go"))
+		for i, side := range e.sides {
+			lines, err := side.builder.Escapes(ctx, filepath.Join(side.root, filepath.FromSlash(path.Dir(file))), strings.HasSuffix(file, "_test.go"))
 			if err != nil {
 				said = [2]map[int][]string{}
 				break
 			}
-			said[side] = lines[path.Base(file)]
+			said[i] = lines[path.Base(file)]
 		}
 		e.known[file] = said
 	}
@@ -48,5 +48,3 @@ func (e *escapes) now(ctx context.Context, file string, line int) string {
 	}
 	return strings.Join(list, ", ")
 }
-
-func (m *comparison) side(n int) *side { return [...]*side{&m.base, &m.head}[n] }

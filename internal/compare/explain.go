@@ -190,7 +190,7 @@ func (m *comparison) profilePair(ctx context.Context, t *trial, calls [2]int, fi
 		sides[side].clock, sides[side].calls = sides[side].clock+record.CPU, sides[side].calls+record.N
 		// What pairs say of a call is better known than what it took here.
 		beside := max(1, release.SampledCPU(table)/max(record.CPU.Seconds(), 1e-9))
-		if err := growth.Add(ctx, &sides[side].side, m.head.builder.Module, table, t.callCPU(side)*beside*float64(record.N), float64(record.N)); err != nil {
+		if err := growth.Add(ctx, &sides[side].side, m.sides[head].builder.Module, table, t.callCPU(side)*beside*float64(record.N), float64(record.N)); err != nil {
 			return err
 		}
 	}
@@ -256,7 +256,7 @@ func (m *comparison) keep(t *trial, sides [2]*profiled, kind string) error {
 			return c
 		}
 		return '-'
-	}, strings.TrimPrefix(t.pkg.path, m.head.builder.Module+"/")+"."+t.name)
+	}, strings.TrimPrefix(t.pkg.path, m.sides[head].builder.Module+"/")+"."+t.name)
 	key := name + "." + kind
 	if m.names[key]++; m.names[key] > 1 { // a/b and a-b have the same
 		name += "." + strconv.Itoa(m.names[key])

@@ -26,7 +26,6 @@ func (m *comparison) tidyOutputs() {
 
 func (m *comparison) tidy(output, pkg string) string {
 	folder := filepath.Dir(m.inRepository(pkg + "/x"))
-	sides := []string{m.repo.Root(), m.tree}
 	return goLine.ReplaceAllStringFunc(output, func(text string) string {
 		at := strings.LastIndexByte(text, ':')
 		file, line := text[:at], text[at:]
@@ -40,12 +39,11 @@ func (m *comparison) tidy(output, pkg string) string {
 		if filepath.IsAbs(file) {
 			return text
 		}
-		within := []string{m.head.dir, m.base.dir}
-		if filepath.Base(file) == file {
-			within = []string{filepath.Join(sides[0], folder), filepath.Join(sides[1], folder)}
-		}
-		for _, dir := range within {
-			full := filepath.Join(dir, file)
+		for _, side := range [...]side{m.sides[head], m.sides[base]} {
+			full := filepath.Join(side.dir, file)
+			if filepath.Base(file) == file {
+				full = filepath.Join(side.root, folder, file)
+			}
 			if _, err := os.Stat(full); err == nil {
 				return m.inRepository(filepath.ToSlash(full)) + line
 			}

@@ -19,9 +19,9 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	temp := t.TempDir()
-	m := &comparison{repo: r, temp: temp, tree: filepath.Join(temp, "base"), head: side{dir: filepath.Join(r.Root(), "tools")}, base: side{dir: filepath.Join(temp, "base", "tools")}}
-	m.roots = []root{{"example.com/shop/tools/", "tools/"}, {r.Root() + "/", ""}, {m.tree + "/", ""}}
-	writeFile(t, filepath.Join(m.tree, "tools", "parse", "gone_test.go"), []byte("package x\n"))
+	m := &comparison{sides: [2]side{{root: temp, dir: filepath.Join(temp, "tools")}, {root: r.Root(), dir: filepath.Join(r.Root(), "tools")}}}
+	m.roots = []root{{"example.com/shop/tools/", "tools/"}, {r.Root() + "/", ""}, {m.sides[base].root + "/", ""}}
+	writeFile(t, filepath.Join(m.sides[base].root, "tools", "parse", "gone_test.go"), []byte("package x\n"))
 	const here = "tools/parse/parse_test.go:7"
 	for in, want := range map[string]string{
 		"    parse_test.go:7: no database":                                    "    " + here + ": no database",
