@@ -20,12 +20,11 @@ func (m *comparison) wanted(now, before []binary.Package) (_, _ []binary.Package
 	}
 	others, paths := map[string]bool{}, map[string]bool{}
 	unwanted := func(p binary.Package) bool {
-		list := p.Benchmarks()
-		if p.Err != nil || slices.ContainsFunc(list, first.MatchString) {
+		if p.Err != nil || slices.ContainsFunc(p.Benchmarks, first.MatchString) {
 			return false
 		}
 		paths[p.Path] = true
-		for _, name := range list {
+		for _, name := range p.Benchmarks {
 			others[name] = true
 		}
 		return true

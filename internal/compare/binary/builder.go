@@ -47,11 +47,11 @@ type Place struct {
 
 // A Package is one with benchmarks.
 type Package struct {
-	Path  string // of its import
-	Dir   string
-	Files []string // its test files, as absolute paths
-	Tests string   // another folder whose test files it is built with, instead of its own
-	Err   error    // why it cannot be built, as far as go list knows
+	Path       string // of its import
+	Dir        string
+	Benchmarks []string
+	Tests      string // another folder whose test files it is built with, instead of its own
+	Err        error  // why it cannot be built, as far as go list knows
 }
 
 // ErrNoModule says that no module is around the folder.
@@ -144,16 +144,21 @@ func (b *Builder) Packages(ctx context.Context, patterns []string) ([]Package, e
 		}
 		found := Package{Path: p.ImportPath, Dir: p.Dir}
 		for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
-			found.Files = append(found.Files, filepath.Join(p.Dir, name))
+			content, _ := os.ReadFile(filepath.Join(p.Dir, name)) // one that cannot be read has none
+			for _, match := range benchmark.FindAllSubmatch(content, -1) {
+				found.Benchmarks = append(found.Benchmarks, string(match[1]))
+			}
 		}
 		if p.Error != nil {
 			found.Err = errors.New(p.Error.Err)
 		}
-		if len(found.Benchmarks()) > 0 || found.Err != nil {
+		if len(found.Benchmarks) > 0 || found.Err != nil {
 			list = append(list, found)
 		}
 	}
 }
+
+var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 
 // readers are packages by which a benchmark runs commands, which it may have built before, or reads Go
 // files.
@@ -182,19 +187,6 @@ func (b *Builder) Readers(ctx context.Context, paths []string) (map[string]bool,
 		}
 	}
 }
-
-// Benchmarks are the names of the package's benchmarks.
-func (p *Package) Benchmarks() (list []string) {
-	for _, name := range p.Files {
-		content, _ := os.ReadFile(name) // one that cannot be read has none
-		for _, found := range benchmark.FindAllSubmatch(content, -1) {
-			list = append(list, string(found[1]))
-		}
-	}
-	return list
-}
-
-var benchmark = regexp.MustCompile(`\bfunc (Benchmark[\pL\pN_]*)`)
 
 // Build compiles and links the test binary of a package, and returns its path. Paths are trimmed,
 // so that the two sides do not differ by the folders that they stand in.
