@@ -3,9 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/forms"
 	"github.com/profguard/profguard/internal/unit"
@@ -20,8 +21,7 @@ func (r *Report) text(w io.Writer) error {
 	}
 	rows := r.rows()
 	if len(rows) > 1 {
-		b.WriteString("\n")
-		writeAligned(&b, rows)
+		fmt.Fprintf(&b, "\n%s", aligned(rows))
 	}
 	for i := range r.Benchmarks {
 		c := &r.Benchmarks[i]
@@ -88,25 +88,21 @@ func (m Metric) brief(d unit.Dimension) string {
 	return "~" + amount(m.Head, d)
 }
 
-// writeAligned writes a table whose columns are aligned, and leaves out those without values.
-func writeAligned(b *strings.Builder, rows [][]string) {
-	width := make([]int, len(rows[0]))
-	used := make([]bool, len(rows[0]))
-	for n, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-			used[i] = used[i] || n > 0 && cell != ""
-		}
-	}
+// aligned is a table without the columns that have no values.
+func aligned(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		line := ""
+		var cells []string
 		for i, cell := range row {
-			if used[i] {
-				line += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
+			if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[i] != "" }) {
+				cells = append(cells, cell)
 			}
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
+	_ = w.Flush() // into memory
+	return b.String()
 }
 
 // mostRows is how many benchmarks without news a comment shows.
