@@ -104,12 +104,7 @@ func (m *comparison) confirm(ctx context.Context, p *pkg, list []found) error {
 }
 
 func failed(list []found) bool {
-	for _, f := range list {
-		if f.State == slice.Failed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(f found) bool { return f.State == slice.Failed })
 }
 
 // runOnce runs the benchmarks of a binary once. One that ends the process fails, and the others are
