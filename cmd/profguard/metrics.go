@@ -159,22 +159,6 @@ func (m *metrics) by(u unit.Work) map[string]float64 {
 	return charge.Largest(sums)
 }
 
-// grownBy is by how much a part of the count of each value has grown since earlier metrics, nil if the unit of work has
-// no values. A value that is not in both is not known.
-func (m *metrics) grownBy(before *metrics, text string, part float64) map[string]float64 {
-	u, ok := unit.ParseWork(text)
-	if !ok || u.By == "" || !m.has(u) {
-		return nil
-	}
-	grown, was := map[string]float64{}, before.by(u)
-	for value, n := range m.by(u) {
-		if then, known := was[value]; known && n >= then {
-			grown[value] = (n - then) * part
-		}
-	}
-	return grown
-}
-
 // has reports whether the metric of a unit of work has series.
 func (m *metrics) has(u unit.Work) bool {
 	return len(m.series[u.Name])+len(m.series[u.Name+"_count"]) > 0
@@ -193,12 +177,4 @@ func (m *metrics) sameProcess(other *metrics) bool {
 	a, known := m.value(startTime)
 	b, both := other.value(startTime)
 	return !known || !both || a == b
-}
-
-// grown is by how much a count has grown since earlier metrics. A series begins with its first
-// event, so one that was not there counts 0. ok is false if there is none now, or if it went back.
-func (m *metrics) grown(before *metrics, u unit.Work) (n float64, ok bool) {
-	then, _ := before.sum(u)
-	now, ok := m.sum(u)
-	return now - then, ok && now >= then
 }

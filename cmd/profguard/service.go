@@ -92,7 +92,7 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 		if _, given := facts.Work[text]; given || a.failed != nil {
 			continue
 		}
-		if _, known := a.grown(text); !known && a.after.grownBy(a.before, text, 1) == nil {
+		if _, known := a.grown(text); !known && a.grownBy(text) == nil {
 			fmt.Fprintf(s.err, "no counter %s in %s\n", text, a.at.Redacted())
 		}
 	}
@@ -117,13 +117,32 @@ type answer struct {
 	failed        error
 }
 
-// grown is the work that was done in between, by a unit.
+// grown is the work that was done in between, by a unit. A series begins with its first event, so one that was not there
+// counts 0. It is not known if there is none now, or if it went back.
 func (a *answer) grown(text string) (n float64, known bool) {
 	u, ok := unit.ParseWork(text)
 	if !ok || a.failed != nil || u.By != "" {
 		return 0, false
 	}
-	return a.after.grown(a.before, u)
+	then, _ := a.before.sum(u)
+	now, known := a.after.sum(u)
+	return now - then, known && now >= then
+}
+
+// grownBy is the work of each value of the label behind "by", nil if the unit has none. A value that is not in both is not
+// known.
+func (a *answer) grownBy(text string) map[string]float64 {
+	u, ok := unit.ParseWork(text)
+	if !ok || u.By == "" || !a.after.has(u) {
+		return nil
+	}
+	grown, was := map[string]float64{}, a.before.by(u)
+	for value, now := range a.after.by(u) {
+		if then, known := was[value]; known && now >= then {
+			grown[value] = now - then
+		}
+	}
+	return grown
 }
 
 // ask asks a service for the profiles of a list, at the same time, and for its metrics at the
@@ -222,7 +241,10 @@ func (in *input) learn(a *answer, units []string) {
 	}
 	part := float64(in.table.DurationNanos) * 1e-9 / elapsed
 	for _, text := range units {
-		if by := a.after.grownBy(a.before, text, part); by != nil {
+		if by := a.grownBy(text); by != nil {
+			for value := range by {
+				by[value] *= part
+			}
 			in.facts.WorkBy[text] = by
 			continue
 		}

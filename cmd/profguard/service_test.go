@@ -22,7 +22,6 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // working is a service that works until the test ends: it computes, allocates, and holds locks and
@@ -215,17 +214,14 @@ func TestMetrics(t *testing.T) {
 	}
 	before := parse("# HELP a Help.\n# TYPE a counter\na{code=\"200\"} 5\n\n# TYPE s summary\ns{quantile=\"0.5\"} 9\ns_count 3\n# TYPE g gauge\ng 7 1600000000000\nback 5\n}\n{\nx NaN\n")
 	after := parse("# TYPE a counter\na{code=\"200\",path=\"/}\\\" x\"} 8\na{code=\"500\"} 2.5e1\n# TYPE s summary\ns{quantile=\"0.5\"} 1\ns_count 5\n# TYPE g gauge\ng 8\nback 4\nx NaN\n")
+	a := &answer{before: before, after: after}
 	for text, want := range map[string]float64{"a": 28, `a{code="200"}`: 3, `a{code="500"}`: 25, `a{path="/}\" x"}`: 8, "s": 2, "s_count": 2, "g": -1, "back": -1, "none": -1, "x": -1} {
-		u, ok := unit.ParseWork(text)
-		if !ok {
-			t.Fatal(text)
-		}
-		if n, ok := after.grown(before, u); ok != (want >= 0) || ok && n != want {
+		if n, ok := a.grown(text); ok != (want >= 0) || ok && n != want {
 			t.Errorf("%s has grown by %v (%t), want %v", text, n, ok, want)
 		}
 	}
 	for text, want := range map[string]map[string]float64{"a by code": {"200": 3}, `a{code="500"} by code`: {}, "a by path": {}, "s by code": {}, "a": nil, "none by code": nil} {
-		if got := after.grownBy(before, text, 1); !maps.Equal(got, want) || (got == nil) != (want == nil) {
+		if got := a.grownBy(text); !maps.Equal(got, want) || (got == nil) != (want == nil) {
 			t.Errorf("%s has grown by %v, want %v", text, got, want)
 		}
 	}
