@@ -15,6 +15,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/tree"
 )
@@ -32,7 +33,7 @@ type Keeper struct {
 	before   *release.Side
 	problem  error         // the last one with files, until one is written
 	unread   error         // why there may be references that are not known
-	shut     bool          // the folder could not be opened
+	shut     bool          // the folder could not be opened, or read
 	retry    time.Time     // when it is tried again
 	pause    time.Duration // before that
 	looks    map[string]*look
@@ -59,7 +60,7 @@ type Config struct {
 type found struct {
 	build       release.Build
 	before, own *release.Side
-	shut        bool // the folder cannot be opened
+	shut        bool // the folder cannot be opened, or read
 	err         error
 }
 
@@ -150,9 +151,14 @@ func (k *Keeper) look() {
 	k.ready = ready
 	go func() {
 		defer close(ready)
-		f := found{build: k.cfg.Build()}
-		if k.keeps() {
-			f = load(k.cfg, f.build, now)
+		var f found
+		if err := foreign.Recovered(func() error {
+			if f.build = k.cfg.Build(); k.keeps() {
+				f = load(k.cfg, f.build, now)
+			}
+			return nil
+		}); err != nil {
+			f.shut, f.err = true, fmt.Errorf("read the references in %s: %w", k.cfg.Dir, err)
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -283,11 +289,14 @@ func (k *Keeper) write() bool {
 	dir, build := k.cfg.Dir, k.side.Build
 	go func() {
 		defer close(done)
-		folder, err := dumps.OpenReferences(dir)
-		if err == nil {
+		err := foreign.Recovered(func() error {
+			folder, err := dumps.OpenReferences(dir)
+			if err != nil {
+				return err
+			}
 			defer folder.Close()
-			err = folder.Write(nameOf(build), b, prefixOf(build), builds)
-		}
+			return folder.Write(nameOf(build), b, prefixOf(build), builds)
+		})
 		k.mu.Lock()
 		k.problem = err
 		k.mu.Unlock()

@@ -108,6 +108,32 @@ func TestKeeper(t *testing.T) {
 
 // TestNews: what the process costs is told once, when it is sure or after an hour; and a function that costs more
 // once, when it is found.
+// TestKeeperPanics: what panics while the folder is read is a problem, and does not end the program. It is tried again.
+func TestKeeperPanics(t *testing.T) {
+	calls := 0
+	r := begin(t, newDir(t), build("1"), func(cfg *Config) {
+		cfg.Build = func() release.Build {
+			if calls++; calls == 1 {
+				panic("a reader's mistake")
+			}
+			return build("1")
+		}
+	})
+	<-r.Begin()
+	r.now = r.now.Add(time.Second)
+	if err := r.Window(charged(t, table(t, small)), window(0.4, 100)); err == nil || !strings.Contains(err.Error(), "a reader's mistake") {
+		t.Errorf("found %v", err)
+	}
+	r.now = r.now.Add(time.Hour)
+	_ = r.Window(charged(t, table(t, small)), window(0.4, 100))
+	if r.await(); calls != 2 {
+		t.Errorf("the folder is read %d times", calls)
+	}
+	if err := r.Window(charged(t, table(t, small)), window(0.4, 100)); err != nil {
+		t.Errorf("the second time: %v", err)
+	}
+}
+
 func TestNews(t *testing.T) {
 	dir := newDir(t)
 	noisy := func(r *running, i int, audit, encode int) bool {
