@@ -98,7 +98,8 @@ func (c *comparing) fleetPerUnit(at id, is, was evidence.Hits) (low, high float6
 }
 
 // fleetCosts are what a unit of work costs before and now. Processes have no order in which neighbours are alike, and
-// their spread is measured on both sides together, as that of functions is.
+// their spread is measured on both sides together, as that of functions is. Of one that does nearly all the work nobody
+// knows how it differs from others.
 func (c *comparing) fleetCosts() (was, is evidence.PerWork) {
 	var costs [2]evidence.PerWork
 	var processes [2]float64
@@ -110,19 +111,25 @@ func (c *comparing) fleetCosts() (was, is evidence.PerWork) {
 			apart.NextCC, apart.NextCW, apart.NextWW = 0, 0, 0
 			costs[side] = apart.perWork()
 		}
-		if processes[side] = p.spread("", c.Per).processes; costs[side].Freedom >= 1 {
-			freedom += costs[side].Freedom
-			square += costs[side].Freedom * costs[side].Variance * processes[side]
+		processes[side] = p.spread("", c.Per).processes
+		if x := &costs[side]; x.Freedom >= 1 {
+			sum := x.Variance * x.Freedom / (x.Freedom + 1) * processes[side]
+			x.Freedom = max(0, processes[side]-1)
+			x.Variance = sum / x.Freedom
+			freedom += x.Freedom
+			square += sum * processes[side]
 		}
 	}
 	pooled := square / (freedom + usualWeight)
 	for side := range costs {
-		if x := &costs[side]; x.Value > 0 && freedom >= 1 {
-			if least := pooled / processes[side]; x.Freedom < 1 || x.Variance < least {
-				x.Variance = least
-			}
-			x.Variance += 1 / c.n[side]
-			x.Freedom = freedom / 2 // of a sum of two that are known together
+		x := &costs[side]
+		if least := pooled / processes[side]; x.Freedom < 1 || x.Variance < least {
+			x.Variance = least
+		}
+		x.Variance += 1 / c.n[side]
+		x.Freedom = freedom / 2 // of a sum of two that are known together
+		if freedom < 1 {
+			x.Variance = math.Inf(1)
 		}
 	}
 	return costs[before], costs[now]

@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -68,9 +69,13 @@ type Build struct {
 
 // String is the version with the revision, "v1.42.0 (abc1234)", or what there is of it.
 func (b Build) String() string {
-	revision := b.Revision[:min(len(b.Revision), 7)]
-	if revision != "" && b.Modified {
+	commit, binary, dirty := strings.Cut(b.Revision, "-dirty-") // as metrics have it
+	revision := commit[:min(len(commit), 7)]
+	if revision != "" && (b.Modified || dirty) {
 		revision += ", modified"
+	}
+	if dirty {
+		revision += ", build " + binary
 	}
 	version := b.Version
 	if version == "(devel)" {
@@ -84,7 +89,18 @@ func (b Build) String() string {
 	case revision != "":
 		return revision
 	case b.Binary != "":
-		return "build " + b.Binary[:min(len(b.Binary), 8)]
+		return b.binary()
 	}
 	return "unknown build"
+}
+
+func (b Build) binary() string { return "build " + b.Binary[:min(len(b.Binary), 8)] }
+
+// namesOf are the names of two builds, with their binaries if they differ in nothing else, as two that were modified do.
+func namesOf(a, b Build) (string, string) {
+	x, y := a.String(), b.String()
+	if x == y && a.Binary != "" && b.Binary != "" && a.Binary != b.Binary {
+		return x + ", " + a.binary(), y + ", " + b.binary()
+	}
+	return x, y
 }

@@ -44,17 +44,11 @@ type point struct {
 // last is the newest sample.
 func (s *series) last() point { return s.points[len(s.points)-1] }
 
-// An answer has the series of a query. Missing says what the server has left out, "" if nothing.
-type answer struct {
-	series  []series
-	missing string
-}
-
-// ask asks for a query, with the other parameters of the path.
-func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (answer, error) {
+// ask asks for the series of a query, with the other parameters of the path.
+func (c *Client) ask(ctx context.Context, path, query string, with url.Values) ([]series, error) {
 	u, err := url.Parse(c.Address)
 	if err != nil || u.Host == "" {
-		return answer{}, fmt.Errorf("expected the address of a Prometheus, as http://prometheus:9090, found %q", c.Address)
+		return nil, fmt.Errorf("expected the address of a Prometheus, as http://prometheus:9090, found %q", c.Address)
 	}
 	u = u.JoinPath("api/v1", path)
 	with.Set("query", query)
@@ -64,14 +58,14 @@ func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // the address is long, and may have a password
 		}
-		return answer{}, fmt.Errorf("%s: %w", u.Host, err)
+		return nil, fmt.Errorf("%s: %w", u.Host, err)
 	}
 	defer resp.Body.Close()
 	body := &io.LimitedReader{R: resp.Body, N: mostBytes}
-	a, err := decode(body)
+	list, warning, err := decode(body)
 	switch {
 	case body.N <= 0:
-		return answer{}, fmt.Errorf("%s: expected an answer of at most %d MiB, found more: narrow it with -match", u.Host, mostBytes>>20)
+		return nil, fmt.Errorf("%s: expected an answer of at most %d MiB, found more: narrow it with -match", u.Host, mostBytes>>20)
 	case resp.StatusCode != http.StatusOK && err == nil:
 		err = fmt.Errorf("it answered %s", resp.Status)
 	case errors.Is(err, errForm) && resp.StatusCode != http.StatusOK: // a page
@@ -82,11 +76,21 @@ func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (
 	if err != nil {
 		text := c.Hidden(clipped(err.Error()))
 		if resp.StatusCode == http.StatusBadRequest { // such as a mistake in -match
-			return answer{}, fmt.Errorf("%s: %w", u.Host, Refused(text))
+			return nil, fmt.Errorf("%s: %w", u.Host, Refused(text))
 		}
-		return answer{}, fmt.Errorf("%s: %s", u.Host, text)
+		return nil, fmt.Errorf("%s: %s", u.Host, text)
 	}
-	return a, nil
+	if warning != "" {
+		return nil, incomplete(c.Hidden(clipped(warning)))
+	}
+	return list, nil
+}
+
+// incomplete is what a server says of what its answer lacks.
+type incomplete string
+
+func (e incomplete) Error() string {
+	return "Prometheus warns that its answer may be incomplete: " + string(e)
 }
 
 // Refused is why a server does not answer a question, and will not if it is asked again.
@@ -105,10 +109,11 @@ func clipped(text string) string {
 
 // document is the form of an answer.
 type document struct {
-	Status   string
-	Error    string
-	Warnings []string
-	Data     struct {
+	Status    string
+	Error     string
+	Warnings  []string
+	IsPartial bool // a cluster of VictoriaMetrics, which does not warn
+	Data      struct {
 		ResultType string
 		Result     []struct {
 			Metric map[string]string
@@ -134,42 +139,44 @@ func (s sample) point() (p point, ok bool) {
 // errForm is for what another server may have answered.
 var errForm = errors.New("JSON of Prometheus's API")
 
-// decode reads an answer. Samples that are no numbers from 0 on are left out.
-func decode(r io.Reader) (a answer, err error) {
+// decode reads an answer, and what it says that it lacks. Samples that are no numbers from 0 on are left out.
+func decode(r io.Reader) (list []series, warning string, err error) {
 	var d document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
-		return a, fmt.Errorf("expected %w: %w", errForm, err)
+		return nil, "", fmt.Errorf("expected %w: %w", errForm, err)
 	}
 	switch {
 	case d.Status != "success":
-		return a, fmt.Errorf("expected the status success, found %q: %s", d.Status, d.Error)
+		return nil, "", fmt.Errorf("expected the status success, found %q: %s", d.Status, d.Error)
 	case d.Data.ResultType != "vector" && d.Data.ResultType != "matrix":
-		return a, fmt.Errorf("expected a vector or a matrix, found %q", d.Data.ResultType)
+		return nil, "", fmt.Errorf("expected a vector or a matrix, found %q", d.Data.ResultType)
 	case len(d.Data.Result) > mostSeries:
-		return a, fmt.Errorf("expected at most %d series, found %d: narrow it with -match", mostSeries, len(d.Data.Result))
+		return nil, "", fmt.Errorf("expected at most %d series, found %d: narrow it with -match", mostSeries, len(d.Data.Result))
 	}
-	a.missing = clipped(strings.Join(d.Warnings, "; "))
+	if d.IsPartial {
+		d.Warnings = append(d.Warnings, "isPartial is true")
+	}
 	for _, x := range d.Data.Result {
-		s := series{labels: x.Metric}
+		s := series{labels: own(x.Metric)}
 		for _, v := range append(x.Values, x.Value) {
 			if p, ok := v.point(); ok {
 				s.points = append(s.points, p)
 			}
 		}
 		if len(s.points) > 0 {
-			a.series = append(a.series, s)
+			list = append(list, s)
 		}
 	}
-	return a, nil
+	return list, strings.Join(d.Warnings, "; "), nil
 }
 
 // at asks for a query at a time.
-func (c *Client) at(ctx context.Context, query string, t time.Time) (answer, error) {
+func (c *Client) at(ctx context.Context, query string, t time.Time) ([]series, error) {
 	return c.ask(ctx, "query", query, url.Values{"time": {seconds(t)}})
 }
 
 // between asks for a query at each step of a time.
-func (c *Client) between(ctx context.Context, query string, from, to time.Time, step time.Duration) (answer, error) {
+func (c *Client) between(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]series, error) {
 	return c.ask(ctx, "query_range", query, url.Values{"start": {seconds(from)}, "end": {seconds(to)}, "step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)}})
 }
 

@@ -24,6 +24,18 @@ type life struct {
 // instance, and whatever else a Prometheus adds, as a cluster.
 var differing = map[string]bool{"__name__": true, "function": true, "unit": true, "version": true, "revision": true, "goversion": true}
 
+// own are labels with those of the process under their own names. Where a target has a label of such a name, too, as a version
+// that was copied from its pod, Prometheus renames that of the process.
+func own(labels map[string]string) map[string]string {
+	for name := range differing {
+		if value, renamed := labels["exported_"+name]; renamed {
+			labels[name] = value
+			delete(labels, "exported_"+name)
+		}
+	}
+	return labels
+}
+
 func identity(labels map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -88,27 +100,34 @@ func livesOf(counted, builds []series) (list []life) {
 type seen struct {
 	build       release.Build
 	first, last time.Time
-	steps       int // of all its processes
+	steps       int // of all its processes that count
 }
 
-// buildsOf are the builds, that which was first seen last at the end.
-func buildsOf(lives []life) []seen {
+// buildsOf are the builds, that which was first seen last at the end. One of which no process has counted yet has no
+// steps: it is the newest all the same.
+func buildsOf(lives []life, builds []series) (list []seen) {
 	by := map[release.Build]*seen{}
-	for _, l := range lives {
-		s := by[l.build]
+	see := func(x seen) {
+		s := by[x.build]
 		if s == nil {
-			s = &seen{l.build, l.first, l.last, 0}
-			by[l.build] = s
+			s = &seen{x.build, x.first, x.last, 0}
+			by[x.build] = s
 		}
-		if l.first.Before(s.first) {
-			s.first = l.first
+		if x.first.Before(s.first) {
+			s.first = x.first
 		}
-		if l.last.After(s.last) {
-			s.last = l.last
+		if x.last.After(s.last) {
+			s.last = x.last
 		}
-		s.steps += l.steps
+		s.steps += x.steps
 	}
-	var list []seen
+	for _, l := range lives {
+		see(seen{l.build, l.first, l.last, l.steps})
+	}
+	for i := range builds {
+		s := &builds[i]
+		see(seen{buildOf(s.labels), s.points[0].at, s.last().at, 0})
+	}
 	for _, s := range by {
 		list = append(list, *s)
 	}
@@ -126,9 +145,10 @@ func sortSeen(list []seen) {
 // was there before, process by process, in the time of a scrape.
 const apart = time.Minute
 
-// is reports whether a name, as people give it, is that of a build: its version, or at least seven digits of its revision.
+// is reports whether a name, as people give it, is that of a build: its version, or at least seven digits of its revision or,
+// if it was modified, of its binary.
 func is(b release.Build, name string) bool {
-	return b.Version == name || b.Revision == name || len(name) >= 7 && strings.HasPrefix(b.Revision, name)
+	return b.Version == name || b.Revision == name || len(name) >= 7 && (strings.HasPrefix(b.Revision, name) || strings.HasSuffix(b.Revision, "-"+name))
 }
 
 // choose finds the two builds to compare: those of the names, or the newest, and of the others the one that ran for most
@@ -163,6 +183,9 @@ func choose(list []seen, base, build string) (was, now release.Build, why string
 		if slices.ContainsFunc(list, func(s seen) bool { return s.last.After(list[n-1].last) }) {
 			return was, now, "the newest build, " + now.String() + ", is gone"
 		}
+	}
+	if !slices.ContainsFunc(list, func(s seen) bool { return s.build == now && s.steps > 0 }) {
+		return was, now, "no process of " + now.String() + " has counted functions yet: wait, or set FunctionSeries in guard.Config"
 	}
 	if base != "" {
 		if was, why = named(base); why == "" && was == now {

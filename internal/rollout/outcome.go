@@ -112,7 +112,7 @@ func Judge(ctx context.Context, before, now release.Build, was, is []Process, o 
 // judge compares two builds.
 func judge(ctx context.Context, was, is *gathered, o Options) (*Outcome, error) {
 	r := &Outcome{Job: o.Job, State: Undecided, Before: was.build, Now: is.build, Unit: o.Per}
-	if was.build.Processes == 0 || is.build.Processes == 0 {
+	if !(was.build.Work > 0) || !(is.build.Work > 0) {
 		why := "there is no unit of work that both builds have done: set Work in guard.Config, or wait until both have counted"
 		if o.Per != "" {
 			why = fmt.Sprintf("the two builds have not both done work of the unit %q: wait until they have, or name another one with -per", o.Per)
@@ -136,11 +136,17 @@ func judge(ctx context.Context, was, is *gathered, o Options) (*Outcome, error) 
 		}
 		r.Notes = append(r.Notes, "the process is compared without the functions that are accepted")
 	}
-	r.State = stateOf(r.Process.Low > o.Process, r.Process.High < evidence.Edge(o.Process))
+	// With less work than before, what costs the same all the time costs more for each unit.
+	fixed := max(0, c.Before.Load/max(c.Now.Load, 1e-9)-1)
+	r.State = stateOf(r.Process.Low-fixed > o.Process, r.Process.High < evidence.Edge(o.Process))
 	for i := range c.Functions {
 		f := functionOf(&c.Functions[i], o.Limit, restOf(was.rest, c.Functions[i].Name), restOf(is.rest, c.Functions[i].Name)*c.Scale.Value)
 		r.Functions = append(r.Functions, f)
 		r.State = worse(r.State, f.State)
+	}
+	if most := is.rest[""] * c.Scale.Value; r.State == Equal && most >= evidence.Edge(o.Limit) {
+		r.State = Undecided
+		r.Why = fmt.Sprintf("functions without a series may cost %.1f points each: set FunctionSeries in guard.Config to more", 100*most)
 	}
 	slices.SortStableFunc(r.Functions, func(a, b Function) int { return rank(a.State) - rank(b.State) })
 	r.Text = r.sentence()

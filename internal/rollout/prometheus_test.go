@@ -20,6 +20,7 @@ import (
 type server struct {
 	series []series
 	warns  string
+	part   bool                             // as a cluster of VictoriaMetrics says that a part is missing
 	mangle func(w http.ResponseWriter) bool // answers something else, if it wants to
 }
 
@@ -116,6 +117,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer := map[string]any{"status": "success", "data": map[string]any{"resultType": "matrix", "result": result}}
+	if s.part {
+		answer["isPartial"] = true
+	}
 	if s.warns != "" {
 		answer["warnings"] = []string{s.warns}
 	}
@@ -379,14 +383,106 @@ func TestRollouts(t *testing.T) {
 	try(t, "none", "half of the rollout", "the old build is gone", "the new build takes", "most processes", "only one build", "rolled back", "both were there")
 }
 
-// What an answer lacks is never a pass.
+// What an answer lacks is no pass, and nothing is told of it.
 func TestWarnings(t *testing.T) {
-	for warning, want := range map[string]State{"": Equal, "a store did not answer": Undecided} {
+	for _, more := range []float64{0, 0.1} {
+		s := rolledOut(t, nil, more, 1)
+		for _, lacks := range []func(){func() {}, func() { s.warns = "a store did not answer" }, func() { s.warns, s.part = "", true }} {
+			lacks()
+			out, err := s.client(t).Ask(t.Context(), loose, minute(end-1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole := s.warns == "" && !s.part; whole != (out.State != Undecided) || whole == strings.Contains(out.Text, "may be incomplete") || !strings.Contains(out.Text, s.warns) {
+				t.Errorf("%g points more, warns %q, partial %t: %s: %s", 100*more, s.warns, s.part, out.State, out.Text)
+			}
+		}
+	}
+}
+
+// TestScrapes: what a Prometheus does to series on the way from a process. The first is the clean twin.
+func TestScrapes(t *testing.T) {
+	without := func(metric string) func([]series) []series {
+		return func(list []series) []series {
+			return slices.DeleteFunc(list, func(s series) bool { return s.labels["__name__"] == metric })
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		mangle func([]series) []series
+		why    string // "": it makes no difference
+	}{
+		{"nothing", func(list []series) []series { return list }, ""},
+		{"copies the labels of pods", func(list []series) []series {
+			for _, s := range list {
+				for _, name := range []string{"version", "unit"} {
+					if own, has := s.labels[name]; has {
+						s.labels["exported_"+name] = own
+					}
+					s.labels[name] = "of the pod"
+				}
+			}
+			return list
+		}, ""},
+		{"is one of two", func(list []series) []series {
+			for _, s := range list {
+				again := series{maps.Clone(s.labels), s.points}
+				s.labels["replica"], again.labels["replica"] = "a", "b"
+				list = append(list, again)
+			}
+			return list
+		}, `there twice, by replica="a" and by replica="b"`},
+		{"drops functions", without(metricHits), "functions without a series"},
+		{"drops the rest", without(metricRest), "is undecided"},
+		{"drops seconds", without(metricSeconds), "have not both done work"},
+	} {
+		for more, want := range map[float64]State{0: Equal, 0.1: Dearer} {
+			s := rolledOut(t, nil, more, 1)
+			s.series = tt.mangle(s.series)
+			out, err := s.client(t).Ask(t.Context(), loose, minute(end-1))
+			if tt.why != "" && more == 0 {
+				want = Undecided
+			}
+			if err != nil || out.State == Equal && want != Equal || more == 0 && out.State != want || want == Undecided && !strings.Contains(out.Text, tt.why) {
+				t.Errorf("%s, %g points more, want %s %q: %+v, %v", tt.name, 100*more, want, tt.why, out, err)
+			}
+		}
+	}
+}
+
+// TestNotCounted: a build of which no process counts functions is the newest all the same.
+func TestNotCounted(t *testing.T) {
+	for _, counts := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(53, 1))
 		s := rolledOut(t, nil, 0, 1)
-		s.warns = warning
+		scrapes := lived(r, small(0).start(r, 1), "v3", end-30, end)
+		for i, x := range scrapes {
+			if x != nil && !counts {
+				scrapes[i] = &scrape{build: "v3"}
+			}
+		}
+		s.add("shop", "newest", scrapes)
 		out, err := s.client(t).Ask(t.Context(), loose, minute(end-1))
-		if err != nil || out.State != want || !strings.Contains(out.Text, warning) {
-			t.Errorf("%q: %+v, %v", warning, out, err)
+		if err != nil || out.Now.Version != "v3" || out.State != Undecided || counts == strings.Contains(out.Text, "has counted functions yet") {
+			t.Errorf("counts %t: %+v, %v", counts, out, err)
+		}
+	}
+}
+
+// TestProcessesInLoops: processes that use CPU and do no work are a cost of their build.
+func TestProcessesInLoops(t *testing.T) {
+	for loops, want := range map[int]State{0: Equal, 6: Undecided} {
+		s := rolledOut(t, func(_ *rand.Rand, _ float64, _, now [][]*scrape) {
+			for i := range loops {
+				for at, x := range now[i][deployed:] {
+					n := float64(1000 * (1 + at))
+					x.Samples, x.Hits, x.Work = n, map[string]float64{"main.f000": n}, map[string]float64{request: 0}
+				}
+			}
+		}, 0, 1)
+		out, err := s.client(t).Ask(t.Context(), loose, minute(end-1))
+		if err != nil || out.State == Equal != (want == Equal) {
+			t.Errorf("%d in loops: %+v, %v", loops, out, err)
 		}
 	}
 }
@@ -406,8 +502,8 @@ func TestWrongAnswers(t *testing.T) {
 	}
 	// Samples that are no numbers, or no pairs, are left out.
 	odd := `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {"a": "b"}, "values": [[1, "NaN"], [2, "x"], ["3", "3"], [4, 4], [5, "-1"], [6, "+Inf"], [7], [8, "8"]]}, {"metric": {}}]}}`
-	if a, err := decode(strings.NewReader(odd)); err != nil || len(a.series) != 1 || len(a.series[0].points) != 1 || a.series[0].points[0].value != 8 {
-		t.Errorf("%+v, %v", a, err)
+	if list, _, err := decode(strings.NewReader(odd)); err != nil || len(list) != 1 || len(list[0].points) != 1 || list[0].points[0].value != 8 {
+		t.Errorf("%+v, %v", list, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := &server{mangle: func(http.ResponseWriter) bool { cancel(); <-t.Context().Done(); return true }}

@@ -1,10 +1,11 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/release"
@@ -13,8 +14,18 @@ import (
 // steps is in how many steps the lives of processes are looked for: one of five minutes, in a day.
 const steps = 288
 
-// Ask compares two builds of a job, by what the Prometheus knows now.
+// Ask compares two builds of a job, by what the Prometheus knows now. An answer that lacks something decides nothing.
 func (c *Client) Ask(ctx context.Context, o Options, now time.Time) (*Outcome, error) {
+	r, err := c.compare(ctx, o, now)
+	if lack, is := errors.AsType[incomplete](err); is {
+		r := &Outcome{Job: o.Job}
+		r.undecided(lack.Error())
+		return r, nil
+	}
+	return r, err
+}
+
+func (c *Client) compare(ctx context.Context, o Options, now time.Time) (*Outcome, error) {
 	step := max(o.Since/steps, time.Second)
 	from := now.Add(-o.Since).Truncate(step) // so that the next question has the same steps
 	counted, err := c.between(ctx, selector(o.Job, o.Match, metricCounted), from, now, step)
@@ -25,28 +36,27 @@ func (c *Client) Ask(ctx context.Context, o Options, now time.Time) (*Outcome, e
 	if err != nil {
 		return nil, err
 	}
-	lives := livesOf(counted.series, builds.series)
-	list := buildsOf(lives)
+	lives := livesOf(counted, builds)
+	list := buildsOf(lives, builds)
 	if o.Build == "" {
 		if list, err = c.inOrder(ctx, o, list, step); err != nil {
 			return nil, err
 		}
 	}
 	was, is, why := choose(list, o.Base, o.Build)
+	var read map[release.Build][]Process
+	left := 0
+	if why == "" {
+		lives = slices.DeleteFunc(lives, func(l life) bool { return l.build != was && l.build != is })
+		if read, left, err = c.read(ctx, o.Job, o.Match, lives); err != nil {
+			return nil, err
+		}
+		why = cmp.Or(twice(read[was]), twice(read[is]))
+	}
 	if why != "" {
 		r := &Outcome{Job: o.Job, Before: Build{Version: was.Version, Revision: was.Revision}, Now: Build{Version: is.Version, Revision: is.Revision}}
 		r.undecided(why)
 		return r, nil
-	}
-	var both []life
-	for _, l := range lives {
-		if l.build == was || l.build == is {
-			both = append(both, l)
-		}
-	}
-	read, left, missing, err := c.read(ctx, o.Job, o.Match, both)
-	if err != nil {
-		return nil, err
 	}
 	r, err := Judge(ctx, was, is, read[was], read[is], o)
 	if err != nil {
@@ -55,20 +65,13 @@ func (c *Client) Ask(ctx context.Context, o Options, now time.Time) (*Outcome, e
 	if left > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s that ended were left out", processes(left)))
 	}
-	var lacks []string
-	for _, text := range []string{counted.missing, builds.missing, missing} {
-		if text != "" {
-			lacks = append(lacks, "Prometheus warns that its answer may be incomplete: "+c.Hidden(text))
-			break
+	if running := running(builds, is); 2*r.Now.Processes < running {
+		lacks := fmt.Sprintf("%d of %d processes of %s have counted", r.Now.Processes, running, r.Now)
+		if r.State == Equal {
+			r.undecided(lacks)
+		} else {
+			r.Notes = append(r.Notes, lacks)
 		}
-	}
-	if running := running(builds.series, is); 2*r.Now.Processes < running {
-		lacks = append(lacks, fmt.Sprintf("%d of %d processes of %s have counted", r.Now.Processes, running, r.Now))
-	}
-	if len(lacks) > 0 && r.State == Equal {
-		r.undecided(strings.Join(lacks, "; "))
-	} else {
-		r.Notes = append(r.Notes, lacks...)
 	}
 	return r, nil
 }
@@ -89,8 +92,8 @@ func (c *Client) inOrder(ctx context.Context, o Options, list []seen, step time.
 		return nil, err
 	}
 	first := map[release.Build]time.Time{}
-	for i := range builds.series {
-		s := &builds.series[i]
+	for i := range builds {
+		s := &builds[i]
 		is, at := buildOf(s.labels), s.points[0].at
 		if known, ok := first[is]; !ok || at.Before(known) {
 			first[is] = at

@@ -104,13 +104,13 @@ func (s *Service) jobs(ctx context.Context, now time.Time) ([]string, error) {
 	if s.Options.Match != "" {
 		within = "{" + s.Options.Match + "}"
 	}
-	a, err := s.Client.at(ctx, "count by (job) ("+metricCounted+within+")", now)
+	list, err := s.Client.at(ctx, "count by (job) ("+metricCounted+within+")", now)
 	if err != nil {
 		return nil, err
 	}
 	var jobs []string
-	for i := range a.series {
-		jobs = append(jobs, a.series[i].labels["job"])
+	for i := range list {
+		jobs = append(jobs, list[i].labels["job"])
 	}
 	slices.Sort(jobs)
 	if len(jobs) > mostJobs {

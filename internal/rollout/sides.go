@@ -54,7 +54,7 @@ func selector(job, match string, metrics ...string) string {
 }
 
 // read reads what lives have counted at their ends. left is the number of those that are left out.
-func (c *Client) read(ctx context.Context, job, match string, lives []life) (list map[release.Build][]Process, left int, missing string, err error) {
+func (c *Client) read(ctx context.Context, job, match string, lives []life) (list map[release.Build][]Process, left int, err error) {
 	byTime := map[time.Time][]life{}
 	weight := map[time.Time]float64{}
 	for _, l := range lives {
@@ -73,14 +73,11 @@ func (c *Client) read(ctx context.Context, job, match string, lives []life) (lis
 	query := selector(job, match, metricCounted, metricHits, metricRest, metricWork, metricSeconds) + fmt.Sprintf("[%.0fs]", recent.Seconds())
 	list = map[release.Build][]Process{}
 	for _, t := range times {
-		a, err := c.at(ctx, query, t)
+		answer, err := c.at(ctx, query, t)
 		if err != nil {
-			return nil, 0, "", err
+			return nil, 0, err
 		}
-		if missing == "" {
-			missing = a.missing
-		}
-		found := processesOf(a.series)
+		found := processesOf(answer)
 		for _, l := range byTime[t] {
 			if p, known := found[l.process]; known {
 				list[l.build] = append(list[l.build], p)
@@ -89,7 +86,7 @@ func (c *Client) read(ctx context.Context, job, match string, lives []life) (lis
 			}
 		}
 	}
-	return list, left, missing, nil
+	return list, left, nil
 }
 
 // processesOf are the processes at their last scrapes, by their identities. What was not there at the last scrape
@@ -103,7 +100,7 @@ func processesOf(list []series) map[string]Process {
 	}
 	by := map[string]Process{}
 	for process, points := range scrapes {
-		by[process] = Process{Name: process, Samples: points[len(points)-1].value, Work: map[string]float64{}, Hits: map[string]float64{}}
+		by[process] = Process{Name: process, Samples: points[len(points)-1].value, Rest: 1, Work: map[string]float64{}, Hits: map[string]float64{}}
 	}
 	for i := range list {
 		s := &list[i]
@@ -125,7 +122,39 @@ func processesOf(list []series) map[string]Process {
 		}
 		by[process] = p
 	}
+	for process, p := range by {
+		if len(p.Hits) == 0 { // a function that has most of the samples has a series: somebody has dropped it
+			p.Rest = 1
+			by[process] = p
+		}
+	}
 	return by
+}
+
+// twice says which process is in the list under two names, "" if none is: one that two of Prometheus scrape, or that has two
+// ports. Each half would seem to confirm the other. No two processes have measured for the same nanoseconds.
+func twice(list []Process) (why string) {
+	by := map[[2]float64]*Process{}
+	for i := range list {
+		p := &list[i]
+		key := [2]float64{p.Samples, p.Seconds}
+		if q := by[key]; q != nil && p.Samples > 0 && q.Name != p.Name && maps.Equal(p.Work, q.Work) && maps.Equal(p.Hits, q.Hits) {
+			a, b := unlike(q.Name, p.Name)
+			return fmt.Sprintf("a process is there twice, by %s and by %s: leave one out with -match", a, b)
+		}
+		by[key] = p
+	}
+	return ""
+}
+
+// unlike are the first labels in which two identities differ.
+func unlike(a, b string) (string, string) {
+	x, y := strings.Split(a, "\x00"), strings.Split(b, "\x00")
+	i := 0
+	for i+3 < min(len(x), len(y)) && x[i] == y[i] && x[i+1] == y[i+1] {
+		i += 2
+	}
+	return fmt.Sprintf("%s=%q", x[i], x[i+1]), fmt.Sprintf("%s=%q", y[i], y[i+1])
 }
 
 // gathered is a build with what its processes have counted.
@@ -136,10 +165,16 @@ type gathered struct {
 	list  []Process
 }
 
-// gather adds up the processes that have done work in a unit. Those of one name are one piece: they differ from the
+// least is the work of a process that has done none, such as one that hangs in a loop.
+const least = 1e-9
+
+// gather adds up the processes that count work in a unit. Those of one name are one piece: they differ from the
 // others in the same way, so there is no more to learn of them about how processes differ.
 func gather(b release.Build, list []Process, unit string) *gathered {
-	list = slices.DeleteFunc(slices.Clone(list), func(p Process) bool { return !(p.Work[unit] > 0) || !(p.Samples > 0) })
+	list = slices.DeleteFunc(slices.Clone(list), func(p Process) bool {
+		_, counts := p.Work[unit]
+		return !counts || !(p.Samples > 0) || !(p.Seconds > 0)
+	})
 	g := &gathered{build: Build{Version: b.Version, Revision: b.Revision}, side: &release.Side{Build: b}, rest: rest(list), list: list}
 	pieces, hits := map[string]*release.Piece{}, map[string]float64{}
 	for _, p := range list {
@@ -157,6 +192,9 @@ func gather(b release.Build, list []Process, unit string) *gathered {
 		g.build.Samples, g.build.Work = g.build.Samples+p.Samples, g.build.Work+p.Work[unit]
 	}
 	for _, name := range slices.Sorted(maps.Keys(pieces)) {
+		if x := pieces[name]; !(x.Work[unit] > 0) { // what it costs is the build's all the same
+			x.Work[unit] = least
+		}
 		g.side.Pieces.Add(*pieces[name])
 	}
 	g.side.Tree, g.build.Processes = *tree.Flat(g.build.Samples, hits), len(pieces)

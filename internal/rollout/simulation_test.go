@@ -275,6 +275,44 @@ func TestEqualRollouts(t *testing.T) {
 	}
 }
 
+// TestLeader: where one process does nearly all of the work, the others do not show how it differs from that of the other
+// build. And what waits for its traffic, as a green fleet, costs no more because it has little to do.
+func TestLeader(t *testing.T) {
+	decided := map[string]int{}
+	for seed := range 20 {
+		for _, name := range []string{"leader", "idle", "equal"} {
+			s := usual()
+			w := world{was: 10, is: 10, before: s, after: s}
+			if name == "idle" { // nearly all that a process costs, it costs all the time
+				w.before.always, w.before.processes, w.load = 5, 0.05, 0.02
+				w.after = w.before
+			}
+			f := w.rollOut(seed)
+			if name == "leader" {
+				for _, pods := range [][]*pod{f.was, f.now} {
+					for i, p := range pods {
+						p.again()
+						if p.load = 0.01; i == 0 {
+							p.load = 100
+						}
+					}
+				}
+				f.run(f.was, 0, 1440, false)
+			}
+			for range 6 {
+				if r := f.look(t, w, 60); r.State == Dearer || name == "leader" && r.Process.High < 0.1 {
+					decided[name]++
+					t.Logf("%s, seed %d: %s", name, seed, r.Text)
+					break
+				}
+			}
+		}
+	}
+	if len(decided) > 0 {
+		t.Errorf("costs more, or no more, in %v of 20 equal rollouts", decided)
+	}
+}
+
 // Builds that cost more are found, as soon as with the rules of Prometheus that were before.
 func TestDearerRollouts(t *testing.T) {
 	s, builds := usual(), max(20, *rollouts/10)
