@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -98,7 +99,9 @@ func (s *source) request(ctx context.Context, address string, timeout time.Durat
 	}
 	resp, err := c.Do(req)
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
-		err = fmt.Errorf("%w; the environment variable SSL_CERT_FILE names a file with an authority of your own", err)
+		if e, whole := errors.AsType[*url.Error](err); whole { // callers leave the address out
+			e.Err = fmt.Errorf("%w; the environment variable SSL_CERT_FILE names a file with an authority of your own", e.Err)
+		}
 	}
 	return resp, err
 }

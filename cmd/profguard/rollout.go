@@ -156,6 +156,7 @@ func (r *roller) listen(ctx context.Context, address string, jobs []string, ever
 func writeRollout(w io.Writer, format string, out *rollout.Outcome) error {
 	switch format {
 	case "json":
+		out.Functions = append([]rollout.Function{}, out.Functions...) // a list if there are none, too
 		return forms.JSON(w, struct {
 			Version int `json:"version"`
 			*rollout.Outcome

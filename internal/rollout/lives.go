@@ -14,6 +14,7 @@ import (
 // begin anew, or the build is another one.
 type life struct {
 	process     string // its labels: see identity
+	instance    string // of these, to ask for it
 	build       release.Build
 	first, last time.Time // steps in which it was seen
 	samples     float64   // at the last
@@ -73,7 +74,8 @@ func livesOf(counted, builds []series) (list []life) {
 	}
 	for i := range counted {
 		s := &counted[i]
-		now := life{process: identity(s.labels)}
+		named := life{process: identity(s.labels), instance: s.labels["instance"]}
+		now := named
 		for _, p := range s.points {
 			m := moment{now.process, p.at}
 			build, known := by[m]
@@ -82,7 +84,7 @@ func livesOf(counted, builds []series) (list []life) {
 			}
 			if now.steps > 0 && (p.value < now.samples || build != now.build) {
 				list = append(list, now)
-				now = life{process: now.process}
+				now = named
 			}
 			if now.steps == 0 {
 				now.build, now.first = build, p.at

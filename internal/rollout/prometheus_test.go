@@ -72,7 +72,7 @@ func (s *server) add(job, instance string, scrapes []*scrape) {
 	}
 }
 
-var selects = regexp.MustCompile(`^\{__name__=~"([^"]*)",job="([^"]*)"\}(\[\d+s\])?$`)
+var selects = regexp.MustCompile(`^\{__name__=~"([^"]*)",job="([^"]*)"(?:,instance=~"([^"]*)")?\}(\[\d+s\])?$`)
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.mangle != nil && s.mangle(w) {
@@ -91,6 +91,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	result := []one{}
 	for _, x := range s.series {
 		if parts == nil || !slices.Contains(strings.Split(parts[1], "|"), x.labels["__name__"]) || x.labels["job"] != parts[2] {
+			continue
+		}
+		if at := strings.ReplaceAll(parts[3], "\\\\", "\\"); at != "" && !regexp.MustCompile("^(?:"+at+")$").MatchString(x.labels["instance"]) {
 			continue
 		}
 		is := one{Metric: x.labels}

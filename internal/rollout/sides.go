@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,9 +71,9 @@ func (c *Client) read(ctx context.Context, job, match string, lives []life) (lis
 		}
 		times = times[:mostTimes]
 	}
-	query := selector(job, match, metricCounted, metricHits, metricRest, metricWork, metricSeconds) + fmt.Sprintf("[%.0fs]", recent.Seconds())
 	list = map[release.Build][]Process{}
 	for _, t := range times {
+		query := selector(job, matching(match, byTime[t]), metricCounted, metricHits, metricRest, metricWork, metricSeconds) + fmt.Sprintf("[%.0fs]", recent.Seconds())
 		answer, err := c.at(ctx, query, t)
 		if err != nil {
 			return nil, 0, err
@@ -87,6 +88,25 @@ func (c *Client) read(ctx context.Context, job, match string, lives []life) (lis
 		}
 	}
 	return list, left, nil
+}
+
+// matching are conditions for the instances of lives alone, if they are few: a Prometheus need not read a hundred functions of
+// a thousand processes because one has ended.
+func matching(match string, lives []life) string {
+	const longest = 2000 // bytes of an address are taken everywhere
+	var names []string
+	for _, l := range lives {
+		names = append(names, regexp.QuoteMeta(l.instance))
+	}
+	text := strings.Join(names, "|")
+	if len(text) > longest {
+		return match
+	}
+	text = "instance=~" + strconv.Quote(text)
+	if match != "" {
+		text += "," + match
+	}
+	return text
 }
 
 // processesOf are the processes at their last scrapes, by their identities. What was not there at the last scrape
