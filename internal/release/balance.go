@@ -63,7 +63,8 @@ func (c *Comparison) Remedy() string {
 	case c.Machine != "":
 		return c.Machine
 	case c.Now.Samples > 2*c.Before.Samples:
-		return fmt.Sprintf("more samples of %s will tell", c.Before.Name)
+		was, _ := c.Names()
+		return fmt.Sprintf("more samples of %s will tell", was)
 	}
 	return "more samples will tell"
 }
@@ -148,7 +149,8 @@ func (c *Comparison) ProcessVerdict(limit float64) evidence.Verdict {
 // Balance says in a line what the build costs, and where that is: first what surely costs more, then what may.
 func (c *Comparison) Balance() string {
 	if c.Why != "" {
-		return fmt.Sprintf("%s against %s: %s", c.Now.Name, c.Before.Name, c.Why)
+		was, is := c.Names()
+		return fmt.Sprintf("%s against %s: %s", is, was, c.Why)
 	}
 	var b strings.Builder
 	b.WriteString(c.Headline())
@@ -181,9 +183,10 @@ const mostListed = 3
 
 // Headline says what the build costs.
 func (c *Comparison) Headline() string {
+	was, is := c.Names()
 	samples := fmt.Sprintf("after %s", unit.Plural(int64(c.Now.Samples), "sample"))
 	if !c.Known {
-		return fmt.Sprintf("%s is compared with %s by shares, %s (%.0f before)", c.Now.Name, c.Before.Name, samples, c.Before.Samples)
+		return fmt.Sprintf("%s is compared with %s by shares, %s (%.0f before)", is, was, samples, c.Before.Samples)
 	}
 	samples += fmt.Sprintf(" and %.0f units of %q", c.Now.Work, c.Per)
 	if c.Per != "" && unit.IsName(c.Per) {
@@ -199,7 +202,7 @@ func (c *Comparison) Headline() string {
 	if c.Collector.Value > 0 {
 		samples += "; the garbage collector: " + c.Collector.PointsText()
 	}
-	return fmt.Sprintf("%s %s %s CPU per %s than %s (%s), %s", c.Now.Name, verb, amountOf(c.Process.Value), c.Per, c.Before.Name, c.Process.Percent(), samples)
+	return fmt.Sprintf("%s %s %s CPU per %s than %s (%s), %s", is, verb, amountOf(c.Process.Value), c.Per, was, c.Process.Percent(), samples)
 }
 
 // amountOf is "3.1% more".

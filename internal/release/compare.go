@@ -105,7 +105,6 @@ func Compare(ctx context.Context, was, is *Side, o Options) (*Comparison, error)
 	}
 	r := c.result
 	r.Before, r.Now = was.summary(o.Per, c.n[before], c.cut[before]), is.summary(o.Per, c.n[now], c.cut[now])
-	r.Before.Name, r.Now.Name = namesOf(was.Build, is.Build)
 	r.Notes = c.notes()
 	if c.measured, r.Why = c.measure(); !(c.scale.High > 0) {
 		return r, nil

@@ -368,3 +368,28 @@ func TestInTurns(t *testing.T) {
 		t.Errorf("without a scale: found %s", show(c))
 	}
 }
+
+// TestNames: two builds are told apart in sentences, by their binaries if nothing else differs.
+func TestNames(t *testing.T) {
+	commit := Build{Version: "v1", Revision: "abcdef0123", Binary: "1111111122"}
+	dirty, other, of := commit, commit, commit
+	dirty.Modified = true
+	other.Binary = "2222222233"
+	of.Revision += "-dirty-33333333"
+	for _, tt := range []struct {
+		was, is Build
+		want    string
+	}{
+		{commit, dirty, "v1 (abcdef0) v1 (abcdef0, modified)"},
+		{commit, other, "v1 (abcdef0), build 11111111 v1 (abcdef0), build 22222222"},
+		{commit, commit, "v1 (abcdef0) v1 (abcdef0)"},
+		{commit, of, "v1 (abcdef0) v1 (abcdef0, modified, build 33333333)"},
+		{Build{}, commit, "unknown build v1 (abcdef0)"},
+		{Build{Binary: "1111111122"}, Build{Binary: "1111111133"}, "build 11111111 build 11111111"},
+	} {
+		c := Comparison{Before: Summary{Build: tt.was}, Now: Summary{Build: tt.is}}
+		if was, is := c.Names(); was+" "+is != tt.want {
+			t.Errorf("%s %s, want %s", was, is, tt.want)
+		}
+	}
+}

@@ -50,7 +50,6 @@ type Comparison struct {
 
 // A Summary says what was measured of a side.
 type Summary struct {
-	Name    string  `json:"-"` // of the build, as sentences have it
 	Build   Build   `json:"build"`
 	Samples float64 `json:"samples"`
 	CPU     float64 `json:"cpu"`     // seconds

@@ -96,11 +96,11 @@ func (b Build) String() string {
 
 func (b Build) binary() string { return "build " + b.Binary[:min(len(b.Binary), 8)] }
 
-// namesOf are the names of two builds, with their binaries if they differ in nothing else, as two that were modified do.
-func namesOf(a, b Build) (string, string) {
-	x, y := a.String(), b.String()
-	if x == y && a.Binary != "" && b.Binary != "" && a.Binary != b.Binary {
-		return x + ", " + a.binary(), y + ", " + b.binary()
+// Names are those of the two builds, with their binaries if they differ in nothing else, as two that were modified do.
+func (c *Comparison) Names() (before, now string) {
+	a, b := c.Before.Build, c.Now.Build
+	if before, now = a.String(), b.String(); before == now && a.Binary != "" && b.Binary != "" && a.binary() != b.binary() {
+		return before + ", " + a.binary(), now + ", " + b.binary()
 	}
-	return x, y
+	return before, now
 }

@@ -65,3 +65,16 @@ func TestAccepted(t *testing.T) {
 		}
 	}
 }
+
+// TestBuildNames: a build is known by what sentences call it, too.
+func TestBuildNames(t *testing.T) {
+	b := release.Build{Version: "v1", Revision: "abcdef0123456789-dirty-12345678"}
+	for name, want := range map[string]bool{"v1": true, "abcdef0": true, "abcdef": false, "12345678": true, "5678": false, b.Revision: true, "v2": false, "": false} {
+		if is(b, name) != want {
+			t.Errorf("%q is %s: %t", name, b, !want)
+		}
+	}
+	if got := b.String(); got != "v1 (abcdef0, modified, build 12345678)" {
+		t.Error(got)
+	}
+}

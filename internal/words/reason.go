@@ -200,7 +200,9 @@ const endless = 1e14
 
 // released is the sentence about a build and the one before.
 func (p *phrasing) released(reason judge.Released) string {
-	c, builds := reason.Of, fmt.Sprintf("%s against %s", reason.Of.Now.Name, reason.Of.Before.Name)
+	c := reason.Of
+	before, now := c.Names()
+	builds := now + " against " + before
 	switch f := reason.Function; {
 	case f == nil && p.Class == judge.Process:
 		return c.Headline()
