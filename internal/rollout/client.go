@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (
 	}
 	defer resp.Body.Close()
 	body := &io.LimitedReader{R: resp.Body, N: mostBytes}
-	list, warning, err := decode(body)
+	list, err := decode(body)
 	switch {
 	case body.N <= 0:
 		return nil, fmt.Errorf("%s: expected an answer of at most %d MiB, found more: narrow it with -match", u.Host, mostBytes>>20)
@@ -80,17 +81,7 @@ func (c *Client) ask(ctx context.Context, path, query string, with url.Values) (
 		}
 		return nil, fmt.Errorf("%s: %s", u.Host, text)
 	}
-	if warning != "" {
-		return nil, incomplete(c.Hidden(clipped(warning)))
-	}
 	return list, nil
-}
-
-// incomplete is what a server says of what its answer lacks.
-type incomplete string
-
-func (e incomplete) Error() string {
-	return "Prometheus warns that its answer may be incomplete: " + string(e)
 }
 
 // Refused is why a server does not answer a question, and will not if it is asked again.
@@ -139,22 +130,21 @@ func (s sample) point() (p point, ok bool) {
 // errForm is for what another server may have answered.
 var errForm = errors.New("JSON of Prometheus's API")
 
-// decode reads an answer, and what it says that it lacks. Samples that are no numbers from 0 on are left out.
-func decode(r io.Reader) (list []series, warning string, err error) {
+// decode reads an answer. Samples that are no numbers from 0 on are left out. An answer that lacks something decides nothing.
+func decode(r io.Reader) (list []series, err error) {
 	var d document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
-		return nil, "", fmt.Errorf("expected %w: %w", errForm, err)
+		return nil, fmt.Errorf("expected %w: %w", errForm, err)
 	}
 	switch {
 	case d.Status != "success":
-		return nil, "", fmt.Errorf("expected the status success, found %q: %s", d.Status, d.Error)
+		return nil, fmt.Errorf("expected the status success, found %q: %s", d.Status, d.Error)
 	case d.Data.ResultType != "vector" && d.Data.ResultType != "matrix":
-		return nil, "", fmt.Errorf("expected a vector or a matrix, found %q", d.Data.ResultType)
+		return nil, fmt.Errorf("expected a vector or a matrix, found %q", d.Data.ResultType)
+	case len(d.Warnings) > 0 || d.IsPartial:
+		return nil, fmt.Errorf("its answer may be incomplete: %s", cmp.Or(strings.Join(d.Warnings, "; "), "isPartial is true"))
 	case len(d.Data.Result) > mostSeries:
-		return nil, "", fmt.Errorf("expected at most %d series, found %d: narrow it with -match", mostSeries, len(d.Data.Result))
-	}
-	if d.IsPartial {
-		d.Warnings = append(d.Warnings, "isPartial is true")
+		return nil, fmt.Errorf("expected at most %d series, found %d: narrow it with -match", mostSeries, len(d.Data.Result))
 	}
 	for _, x := range d.Data.Result {
 		s := series{labels: own(x.Metric)}
@@ -167,7 +157,7 @@ func decode(r io.Reader) (list []series, warning string, err error) {
 			list = append(list, s)
 		}
 	}
-	return list, strings.Join(d.Warnings, "; "), nil
+	return list, nil
 }
 
 // at asks for a query at a time.

@@ -146,7 +146,7 @@ func judge(ctx context.Context, was, is *gathered, o Options) (*Outcome, error) 
 	}
 	if most := is.rest[""] * c.Scale.Value; r.State == Equal && most >= evidence.Edge(o.Limit) {
 		r.State = Undecided
-		r.Why = fmt.Sprintf("functions without a series may cost %.1f points each: set FunctionSeries in guard.Config to more", 100*most)
+		r.Why = fmt.Sprintf("functions without a series may cost %.1f points each: set FunctionSeries in guard.Config to more, and let Prometheus keep the series", 100*most)
 	}
 	slices.SortStableFunc(r.Functions, func(a, b Function) int { return rank(a.State) - rank(b.State) })
 	r.Text = r.sentence()

@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,18 +13,8 @@ import (
 // steps is in how many steps the lives of processes are looked for: one of five minutes, in a day.
 const steps = 288
 
-// Ask compares two builds of a job, by what the Prometheus knows now. An answer that lacks something decides nothing.
+// Ask compares two builds of a job, by what the Prometheus knows now.
 func (c *Client) Ask(ctx context.Context, o Options, now time.Time) (*Outcome, error) {
-	r, err := c.compare(ctx, o, now)
-	if lack, is := errors.AsType[incomplete](err); is {
-		r := &Outcome{Job: o.Job}
-		r.undecided(lack.Error())
-		return r, nil
-	}
-	return r, err
-}
-
-func (c *Client) compare(ctx context.Context, o Options, now time.Time) (*Outcome, error) {
 	step := max(o.Since/steps, time.Second)
 	from := now.Add(-o.Since).Truncate(step) // so that the next question has the same steps
 	counted, err := c.between(ctx, selector(o.Job, o.Match, metricCounted), from, now, step)

@@ -1,10 +1,10 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -65,7 +65,7 @@ func (c *Client) read(ctx context.Context, job, match string, lives []life) (lis
 	times := slices.SortedFunc(maps.Keys(byTime), func(a, b time.Time) int { return b.Compare(a) })
 	if len(times) > mostTimes { // the newest has what runs now
 		ended := times[1:]
-		slices.SortStableFunc(ended, func(a, b time.Time) int { return int(math.Copysign(1, weight[b]-weight[a])) })
+		slices.SortStableFunc(ended, func(a, b time.Time) int { return cmp.Compare(weight[b], weight[a]) })
 		for _, t := range ended[mostTimes-1:] {
 			left += len(byTime[t])
 		}
