@@ -116,11 +116,22 @@ func TestOwnAuthority(t *testing.T) {
 	defer target.Close()
 	authority := filepath.Join(t.TempDir(), "ca.pem")
 	put(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: target.Certificate().Raw})))
-	for file, want := range map[string]string{authority: "1 kept", "/dev/null": "SSL_CERT_FILE names a file"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "check", "-budget", "goroutines below 100000", target.URL)
-		cmd.Env = append(os.Environ(), asCommand+"=1", "SSL_CERT_FILE="+file)
-		if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
-			t.Errorf("SSL_CERT_FILE=%s: want %q in\n%s", file, want, out)
+	check := []string{"check", "-budget", "goroutines below 100000", target.URL}
+	rollout := []string{"rollout", "-job", "shop", "-prometheus", target.URL}
+	for _, tt := range []struct {
+		file string
+		args []string
+		want string
+	}{
+		{authority, check, "1 kept"},
+		{"/dev/null", check, "SSL_CERT_FILE names a file"},
+		{authority, rollout, "no JSON"},
+		{"/dev/null", rollout, "SSL_CERT_FILE names a file"},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], tt.args...)
+		cmd.Env = append(os.Environ(), asCommand+"=1", "SSL_CERT_FILE="+tt.file)
+		if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), tt.want) {
+			t.Errorf("%q, SSL_CERT_FILE=%s: want %q in\n%s", tt.args, tt.file, tt.want, out)
 		}
 	}
 }
