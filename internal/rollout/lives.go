@@ -109,26 +109,22 @@ type seen struct {
 // steps: it is the newest all the same.
 func buildsOf(lives []life, builds []series) (list []seen) {
 	by := map[release.Build]*seen{}
-	see := func(x seen) {
-		s := by[x.build]
+	for i := range builds {
+		b, first, last := buildOf(builds[i].labels), builds[i].points[0].at, builds[i].last().at
+		s := by[b]
 		if s == nil {
-			s = &seen{x.build, x.first, x.last, 0}
-			by[x.build] = s
+			s = &seen{b, first, last, 0}
+			by[b] = s
 		}
-		if x.first.Before(s.first) {
-			s.first = x.first
+		if first.Before(s.first) {
+			s.first = first
 		}
-		if x.last.After(s.last) {
-			s.last = x.last
+		if last.After(s.last) {
+			s.last = last
 		}
-		s.steps += x.steps
 	}
 	for _, l := range lives {
-		see(seen{l.build, l.first, l.last, l.steps})
-	}
-	for i := range builds {
-		s := &builds[i]
-		see(seen{buildOf(s.labels), s.points[0].at, s.last().at, 0})
+		by[l.build].steps += l.steps
 	}
 	for _, s := range by {
 		list = append(list, *s)
