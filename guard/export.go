@@ -22,7 +22,8 @@ type Export struct {
 	// Label reports whether a pprof label of samples may leave the process. Default: all may leave.
 	//
 	// The value of a numeric label comes as its digits. Profiles leave without the labels that Label refuses. In
-	// events, metrics, status and page their values are "(hidden)". Dumps in DumpDir have all labels, and a process
+	// events, metrics, status and page their values are "(hidden)", and so are those that would not be shown in
+	// full: with more than 100 bytes, or with control characters. Dumps in DumpDir have all labels, and a process
 	// without a Label does not send the dumps of one that had it. If Label panics, the profile is not sent.
 	Label func(key, value string) bool
 

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/export"
@@ -140,14 +141,14 @@ func (x *exports) filtered(t *decode.Table) (data []byte) {
 }
 
 // shownLabels is Export.Label for what the guard tells: nil if all labels may leave. A hook that panics or
-// hangs lets none leave.
+// hangs lets none leave, and is not asked about a part of a value: it knows whole ones.
 func shownLabels(keep func(key, value string) bool) func(key, value string) bool {
 	if keep == nil {
 		return nil
 	}
 	var hangs bool // and is not asked again; only the loop's goroutine asks
 	return func(key, value string) bool {
-		if hangs {
+		if hangs || charge.IsPart(value) {
 			return false
 		}
 		var kept atomic.Bool

@@ -97,6 +97,22 @@ func TestValuesUnderAttack(t *testing.T) {
 	})
 }
 
+// TestValuesHiddenWhole: a hook that compares whole values is not asked about a part of one, which it would not know.
+func TestValuesHiddenWhole(t *testing.T) {
+	for name, secret := range map[string]string{"long": strings.Repeat("y", 3000), "control characters": "s3cr3t\x01yyyy", "its twin": "s3cr3tyyyy"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.take = func(int) profiler.Window { return cpuWindow(noisy(secret)) }
+				for where, text := range everything(t, w, func(_, value string) bool { return value != secret }) {
+					if strings.Contains(text, "yyyy") || strings.Contains(text, "s3cr3t") || !strings.Contains(text, "(hidden)") {
+						t.Errorf("%s:\n%.2000s", where, text)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestValuesHiddenUnderAttack: a refused value is nowhere, in no sort of budget, whether it is over the limit, has no
 // counter, or is one of many; a value that is named like a function, and those that differ behind what is shown, are
 // values like others.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
@@ -124,6 +125,12 @@ func Shown(value string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(value))
 	return fmt.Sprintf("%s#%08x", text, h.Sum32())
+}
+
+// IsPart reports whether a value is what [Shown] has made of another one.
+func IsPart(shown string) bool {
+	at := strings.LastIndexByte(shown, '#')
+	return at >= 0 && len(shown)-at == len("#00000000") && (at >= longestValue || strings.ContainsRune(shown[:at], unicode.ReplacementChar))
 }
 
 // Largest are amounts by value as reports show it, of those values that have the most.

@@ -40,6 +40,17 @@ func chargedValues(t *testing.T, text string, q Query, except ...string) (*Count
 	return c, query, by
 }
 
+// TestIsPart: what is shown of another value is told from a value like it.
+func TestIsPart(t *testing.T) {
+	for value, want := range map[string]bool{
+		"acme": false, "acme#12345678": false, strings.Repeat("x", 100): false, strings.Repeat("x", 101): true, "a\nb": true, "a\xff": true, strings.Repeat("x", 99) + "\xe2\x82": true,
+	} {
+		if got := IsPart(Shown(value)); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}
+
 // TestValues: a sample counts for the value that it has, or for none, and always for the whole.
 func TestValues(t *testing.T) {
 	const text = "cpu 10s\nmain.main;main.serve;main.report 40 {tenant=acme}\nmain.main;main.serve 20 {tenant=acme}\n" +
