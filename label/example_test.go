@@ -25,3 +25,11 @@ func ExampleDo() {
 	})
 	// Output: tenant=acme
 }
+
+func ExampleRoute() {
+	fmt.Println(label.Route("GET", "/users/:id"))
+	fmt.Println(label.Route("MADE-UP", "/users/:id"))
+	// Output:
+	// GET /users/:id
+	// /users/:id
+}

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"reflect"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,12 +46,27 @@ func Handler(mux *http.ServeMux) http.Handler {
 		own := with(r.Context(), Endpoint, pattern)
 		pprof.SetGoroutineLabels(&own)
 		labelled := r.WithContext(&own)
+		outer := r.Pattern
 		r.Pattern, labelled.Pattern = pattern, pattern // as mux does, also for who has called this handler
-		if strings.Contains(pattern, "{") {
-			h = mux // which knows the values of wildcards
+		if strings.Contains(outer+pattern, "{") {
+			h = mux // which knows the values of wildcards, and forgets those of a mux around it
 		}
 		h.ServeHTTP(w, labelled)
 	})
+}
+
+// Route is the value of [Endpoint] for a pattern that another router has chosen, "" without one: "GET /users/{id}".
+// A method that a client has made up is left out.
+func Route(method, pattern string) string {
+	if pattern == "" || !slices.Contains(methods, method) {
+		return pattern
+	}
+	return method + " " + pattern
+}
+
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
+	http.MethodOptions, http.MethodTrace,
 }
 
 var redirect = reflect.TypeOf(http.RedirectHandler("/", http.StatusFound))

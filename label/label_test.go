@@ -79,6 +79,30 @@ func TestHandlerSetsPattern(t *testing.T) {
 	}
 }
 
+// TestHandlerWithinWildcards: a handler sees no values of wildcards of a mux around its own.
+func TestHandlerWithinWildcards(t *testing.T) {
+	for _, of := range []func(*http.ServeMux) http.Handler{label.Handler, func(mux *http.ServeMux) http.Handler { return mux }} {
+		var id, got string
+		inner, outer := http.NewServeMux(), http.NewServeMux()
+		inner.HandleFunc("/list", func(_ http.ResponseWriter, r *http.Request) { id, got = r.PathValue("id"), r.Pattern })
+		outer.Handle("/shops/{id}/", http.StripPrefix("/shops/7", of(inner)))
+		if of(outer).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/shops/7/list", nil)); id != "" || got != "/list" {
+			t.Errorf("id %q, pattern %q", id, got)
+		}
+	}
+}
+
+// TestRoute has the patterns of other routers.
+func TestRoute(t *testing.T) {
+	for _, c := range []struct{ method, pattern, want string }{
+		{"GET", "/users/:id", "GET /users/:id"}, {"MADE-UP", "/users/:id", "/users/:id"}, {"GET", "", ""},
+	} {
+		if got := label.Route(c.method, c.pattern); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.method, c.pattern, got, c.want)
+		}
+	}
+}
+
 // TestHandlerNeverSetsPath asks for what has no pattern, or one that the client could choose.
 func TestHandlerNeverSetsPath(t *testing.T) {
 	mux := http.NewServeMux()

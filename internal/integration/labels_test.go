@@ -1,7 +1,10 @@
 package integration
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +31,8 @@ func chiWithLabels(seen http.HandlerFunc) http.Handler {
 	// docs
 	r.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			endpoint := req.Method + " " + r.Find(chi.NewRouteContext(), req.Method, req.URL.Path)
+			path := cmp.Or(req.URL.RawPath, req.URL.Path)
+			endpoint := label.Route(req.Method, r.Find(chi.NewRouteContext(), req.Method, path))
 			label.Do(req.Context(), label.Endpoint, endpoint, func(ctx context.Context) { next.ServeHTTP(w, req.WithContext(ctx)) })
 		})
 	})
@@ -42,7 +46,7 @@ func ginWithLabels(seen http.HandlerFunc) http.Handler {
 	r := gin.New()
 	// docs
 	r.Use(func(c *gin.Context) {
-		label.Do(c.Request.Context(), label.Endpoint, c.Request.Method+" "+c.FullPath(), func(ctx context.Context) {
+		label.Do(c.Request.Context(), label.Endpoint, label.Route(c.Request.Method, c.FullPath()), func(ctx context.Context) {
 			c.Request = c.Request.WithContext(ctx)
 			c.Next()
 		})
@@ -57,7 +61,7 @@ func echoWithLabels(seen http.HandlerFunc) http.Handler {
 	// docs
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) (err error) {
-			label.Do(c.Request().Context(), label.Endpoint, c.Request().Method+" "+c.Path(), func(ctx context.Context) {
+			label.Do(c.Request().Context(), label.Endpoint, label.Route(c.Request().Method, c.Path()), func(ctx context.Context) {
 				c.SetRequest(c.Request().WithContext(ctx))
 				err = next(c)
 			})
@@ -75,9 +79,22 @@ func endpoint(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grp
 	return resp, err
 }
 
+func endpointOfStream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	label.Do(s.Context(), label.Endpoint, info.FullMethod, func(ctx context.Context) { err = next(srv, labelledStream{s, ctx}) })
+	return err
+}
+
+type labelledStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s labelledStream) Context() context.Context { return s.ctx }
+
 // docs end
 
-// TestRoutersWithLabels asks each router for a user, and for what it does not have.
+// TestRoutersWithLabels asks each router for a user, also one whose ID has a slash, and for what it does not have. A client
+// cannot make up values.
 func TestRoutersWithLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		router func(http.HandlerFunc) http.Handler
@@ -88,24 +105,51 @@ func TestRoutersWithLabels(t *testing.T) {
 		"echo": {echoWithLabels, "GET /api/users/:id"},
 	} {
 		got := ""
-		h := c.router(func(_ http.ResponseWriter, r *http.Request) {
-			pprof.SetGoroutineLabels(r.Context()) // the context has what the goroutine has
-			got, _ = pprof.Label(r.Context(), label.Endpoint)
-		})
-		if h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/users/4711", nil)); got != c.want {
-			t.Errorf("%s: the endpoint is %q, want %q", name, got, c.want)
+		h := c.router(func(_ http.ResponseWriter, r *http.Request) { got, _ = pprof.Label(r.Context(), label.Endpoint) })
+		for _, path := range []string{"/api/users/4711", "/api/users/47%2F11"} {
+			if name == "gin" && path != "/api/users/4711" {
+				continue // unless it is told, it splits there
+			}
+			got = ""
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+			if got != c.want {
+				t.Errorf("%s: the endpoint of %s is %q, want %q", name, path, got, c.want)
+			}
 		}
-		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, httptest.NewRequest("GET", "/none/4711", nil)); w.Code != http.StatusNotFound {
-			t.Errorf("%s: %d for a path that it does not have", name, w.Code)
+		for path, method := range map[string]string{"/none/4711": "GET", "/none": "MADE-UP", "/api/users/4711": "MADE-UP"} {
+			w := writer{ResponseRecorder: httptest.NewRecorder()}
+			if h.ServeHTTP(&w, httptest.NewRequest(method, path, nil)); w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("%s: %d for %s %s", name, w.Code, method, path)
+			}
+			if strings.Contains(w.running, "4711") || strings.Contains(w.running, method) {
+				t.Errorf("%s: for %s %s, the goroutine has the labels %s", name, method, path, w.running)
+			}
 		}
 	}
 }
 
-// TestGRPCWithLabels calls a method over loopback.
+// A writer notes the labels of the goroutine that answers.
+type writer struct {
+	*httptest.ResponseRecorder
+	running string
+}
+
+func (w *writer) WriteHeader(code int) {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	for stack := range strings.SplitSeq(b.String(), "\n\n") {
+		if strings.Contains(stack, "integration.(*writer).WriteHeader") {
+			_, after, _ := strings.Cut(stack, "# labels: ")
+			w.running, _, _ = strings.Cut(after, "\n")
+		}
+	}
+	w.ResponseRecorder.WriteHeader(code)
+}
+
+// TestGRPCWithLabels calls a method, and opens a stream, over loopback.
 func TestGRPCWithLabels(t *testing.T) {
-	got := ""
-	server := grpc.NewServer(grpc.UnaryInterceptor(endpoint))
+	got, streamed := "", ""
+	server := grpc.NewServer(grpc.UnaryInterceptor(endpoint), grpc.StreamInterceptor(endpointOfStream))
 	server.RegisterService(&grpc.ServiceDesc{ServiceName: "test.Users", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{
 		MethodName: "Get",
 		Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
@@ -118,7 +162,10 @@ func TestGRPCWithLabels(t *testing.T) {
 				return in, nil
 			})
 		},
-	}}}, struct{}{})
+	}}, Streams: []grpc.StreamDesc{{StreamName: "Watch", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error {
+		streamed, _ = pprof.Label(s.Context(), label.Endpoint)
+		return nil
+	}}}}, struct{}{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +180,18 @@ func TestGRPCWithLabels(t *testing.T) {
 	if err := conn.Invoke(t.Context(), "/test.Users/Get", new(emptypb.Empty), new(emptypb.Empty)); err != nil {
 		t.Fatal(err)
 	}
-	if got != "/test.Users/Get" {
-		t.Errorf("the endpoint is %q", got)
+	s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, "/test.Users/Watch")
+	if err == nil {
+		err = s.CloseSend()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RecvMsg(new(emptypb.Empty)); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if got != "/test.Users/Get" || streamed != "/test.Users/Watch" {
+		t.Errorf("the endpoints are %q and %q", got, streamed)
 	}
 }
 
