@@ -108,9 +108,7 @@ const (
 // printed as people know it.
 type Amount struct {
 	Value float64
-	// Unit is "%", "points" (of share), "cores" (seconds of CPU, or of waiting, in a
-	// second), a duration ("ns", "us", "ms", "s", "m", "h"), bytes ("B", "KiB", "MiB",
-	// "GiB", "kB", "MB", "GB") or "" for a count.
+	// Unit is one of those in the package's documentation under Limits, "" for a count.
 	Unit string
 }
 

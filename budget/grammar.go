@@ -103,7 +103,7 @@ const (
 func (b *Budget) takes(p part) bool {
 	c := classOf(b.Subject)
 	limits := b.Rule == RuleLimit || b.Rule == RuleGrows
-	code, charged := c == judge.EachFunction || c == judge.EachPackage || c == judge.Pattern, c != judge.Figure && c != judge.Leak
+	code, charged := c.IsCode(), c != judge.Figure && c != judge.Leak
 	switch p {
 	case partMeasure:
 		return code && limits
@@ -139,23 +139,23 @@ const (
 	perMust
 )
 
-// limits are the possible limits for each kind of profile, the most usual first: for code, for
+// limits are the possible limits for the sorts of profile, the most usual first: for code, for
 // the process, and for the growth of both, which is in points or per unit of work. Shares of
-// contention always add up to 100%, however little there is, so they say nothing. Heap and
-// goroutine profiles are of a moment, in which no work is done.
+// contention always add up to 100%, however little there is, so they say nothing. A profile of
+// a moment has no work.
 var limits = []struct {
-	kind                                   string
+	taken                                  kinds.Taken
+	sampling                               kinds.Sampling
 	code, process, codeGrown, processGrown []fit
 }{
-	{kinds.CPU, []fit{{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}}, []fit{{unit.Cores, perNever}, {unit.Time, perMust}},
+	{kinds.Recorded, kinds.Timed, []fit{{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}}, []fit{{unit.Cores, perNever}, {unit.Time, perMust}},
 		[]fit{{unit.Points, perMay}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
-	{kinds.Heap, []fit{{unit.Share, perNever}, {unit.Bytes, perNever}, {unit.Count, perNever}}, []fit{{unit.Bytes, perNever}},
+	{kinds.State, kinds.Memory, []fit{{unit.Share, perNever}, {unit.Bytes, perNever}, {unit.Count, perNever}}, []fit{{unit.Bytes, perNever}},
 		[]fit{{unit.Points, perNever}}, nil},
-	{kinds.Allocs, []fit{{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}}, []fit{{unit.Bytes, perMay}, {unit.Count, perMay}},
+	{kinds.Difference, kinds.Memory, []fit{{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}}, []fit{{unit.Bytes, perMay}, {unit.Count, perMay}},
 		[]fit{{unit.Points, perNever}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
-	{kinds.Goroutine, []fit{{unit.Share, perNever}, {unit.Count, perNever}}, nil, []fit{{unit.Points, perNever}}, nil},
-	{kinds.Mutex, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
-	{kinds.Block, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
+	{kinds.State, kinds.Counted, []fit{{unit.Share, perNever}, {unit.Count, perNever}}, nil, []fit{{unit.Points, perNever}}, nil},
+	{kinds.Difference, kinds.Contention, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
 }
 
 // fits returns the possible limits of a budget, the most usual first.
@@ -164,13 +164,13 @@ func fits(b *Budget) []fit {
 	if s.class == judge.Figure { // whatever the kind
 		return s.limit
 	}
-	process, grows := s.class == judge.Process, b.Rule == RuleGrows
+	k, process, grows := b.values(), s.class == judge.Process, b.Rule == RuleGrows
 	if b.Label() != "" {
-		return labelFits(b.values().Sampling == kinds.Counted, grows)
+		return labelFits(k.Sampling == kinds.Counted, grows)
 	}
 	for i := range limits {
 		switch l := &limits[i]; {
-		case l.kind != cmp.Or(string(b.Kind), kinds.CPU):
+		case l.taken != k.Taken || l.sampling != k.Sampling:
 		case process && grows:
 			return l.processGrown
 		case process:

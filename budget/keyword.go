@@ -71,14 +71,13 @@ func isLabelName(name string) bool {
 // expected, or "" if it is not known.
 func meaning(word, expected string) string {
 	inSubject := expected == subjectExpected || expected == figureExpected()
-	fits := func(meant string) bool {
-		_, isUnit := unit.Named(meant)
-		return isUnit == (expected == unitExpected) && (isUnit || strings.Contains(expected, meant))
-	}
 	_, suffix := splitNumber(word) // 64mb
 	written := strings.ToLower(cmp.Or(strings.TrimSpace(suffix), word))
+	if expected == unitExpected {
+		return unit.Meant(written)
+	}
 	for _, m := range mistakenWords {
-		if m.inSubject == inSubject && fits(m.meant) && slices.Contains(strings.Fields(m.words), written) {
+		if m.inSubject == inSubject && strings.Contains(expected, m.meant) && slices.Contains(strings.Fields(m.words), written) {
 			return m.meant
 		}
 	}
@@ -92,7 +91,7 @@ type mistakenWord struct {
 	words     string
 }
 
-// mistakenWords are the frequent mistakes; testdata/wrong.txt has a sentence for each.
+// mistakenWords are the frequent mistakes, beside those in units; testdata/wrong.txt has a sentence for each.
 var mistakenWords = []mistakenWord{
 	{"no", true, "any every each all no"},
 	{"no function", true, "function functions func method methods"},
@@ -128,17 +127,4 @@ var mistakenWords = []mistakenWord{
 	{"where", false, "with"},
 	{"when", false, "if while"},
 	{"for", false, "during"},
-	{"%", false, "percent pct"},
-	{"points", false, "pp"},
-	{"cores", false, "cpu cpus vcpu vcpus"},
-	{"ms", false, "msec millisecond milliseconds"},
-	{"s", false, "sec second seconds"},
-	{"m", false, "min minute minutes"},
-	{"h", false, "hour hours"},
-	{"KiB", false, "k ki kib"},
-	{"MiB", false, "m mi mib"},
-	{"GiB", false, "g gi gib"},
-	{"kB", false, "kb kilobytes"},
-	{"MB", false, "mb megabytes"},
-	{"GB", false, "gb gigabytes"},
 }

@@ -23,7 +23,10 @@ func (c *Counter) Sums(query int) *Sums {
 func (c *Counter) count(query int) {
 	t, q, s := c.table, &c.queries[query], &c.answers[query]
 	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], squares: s.squares[:0], ranked: s.ranked[:0], counted: c.number}
-	keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns)
+	keys := max(len(c.Names.parts), c.Patterns)
+	for i := range c.Names.by {
+		keys = max(keys, len(c.Names.by[i].names))
+	}
 	if q.Unit == Labelled {
 		keys = max(keys, MostValues)
 	}

@@ -9,7 +9,7 @@ import (
 // isMine reports whether a function is of the program's own module, or outside the standard
 // library if nothing shows the module.
 func (c *Counter) isMine(name decode.ID) bool {
-	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && !c.Names.folders && c.Names.parts[name]&standard == 0
+	return c.own[c.Names.by[Package].of[name]] || c.Names.Module == "" && !c.Names.folders && c.Names.parts[name]&standard == 0
 }
 
 // learnOwn finds the packages of the program's own module. If its path is not known, they are
@@ -17,11 +17,11 @@ func (c *Counter) isMine(name decode.ID) bool {
 // such folder. That takes a profile that has the folders of files.
 func (c *Counter) learnOwn() {
 	n, main := c.Names, home{module: -1}
-	if i, found := n.packageIDs["main"]; found {
+	if i, found := n.by[Package].ids["main"]; found {
 		main = n.homes[i]
 	}
 	c.own = c.own[:0]
-	for i, pkg := range n.packages {
+	for i, pkg := range n.by[Package].names {
 		own := pkg == "main" || isIn(pkg, n.Module)
 		if h := n.homes[i]; n.Module == "" && n.folders && h.module != n.standard {
 			own = own || h.module == main.module || !h.foreign && !main.foreign
@@ -121,11 +121,11 @@ func (c *Counter) Open(t *decode.Table) {
 
 // Name is the function, package or value that a key of a query is.
 func (c *Counter) Name(query int, key int32) string {
-	switch c.queries[query].Unit {
-	case Package:
-		return c.Names.packages[key]
-	case Labelled:
+	switch u := c.queries[query].Unit; {
+	case u == Labelled:
 		return c.valuesOf(c.queries[query].Of).names[key]
+	case groups[u].of != nil:
+		return c.Names.by[u].names[key]
 	}
 	return c.Names.symbols.Name(decode.ID(key))
 }
@@ -135,10 +135,10 @@ func (c *Counter) Name(query int, key int32) string {
 func (c *Counter) Key(query int, name string) int32 {
 	var key int32
 	var known bool
-	switch c.queries[query].Unit {
-	case Package:
-		key, known = c.Names.packageIDs[name]
-	case Labelled:
+	switch u := c.queries[query].Unit; {
+	case groups[u].of != nil:
+		key, known = c.Names.by[u].ids[name]
+	case u == Labelled:
 		key, known = c.valuesOf(c.queries[query].Of).ids[name]
 	default:
 		var id decode.ID

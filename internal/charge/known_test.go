@@ -164,7 +164,8 @@ func TestCostOfLongNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := NewNames(pattern.NewIndex([]*pattern.Pattern{p}))
-	n.packageIDs, n.moduleIDs, n.parts, n.pkg, n.matches = map[string]int32{}, map[string]int32{}, make([]part, 3), make([]int32, 3), make([]span, 3)
+	n.moduleIDs, n.parts, n.matches = map[string]int32{}, make([]part, 3), make([]span, 3)
+	n.by[Package] = group{of: make([]int32, 3), ids: map[string]int32{}}
 	var costs [3]int
 	for i, name := range []string{"main.f", "main." + strings.Repeat("z", 10_000), "main.y" + strings.Repeat("x", 10_000)} {
 		before := n.cost

@@ -1,7 +1,6 @@
 package charge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,20 +37,34 @@ type Names struct {
 
 	// By id.
 	parts   []part
-	pkg     []int32
 	matches []span
+	by      [len(groups)]group
 
 	hits        []int32 // the patterns that names match, one name's after the other's
 	cost        int     // of all names
 	most        int     // maxCost, except in tests
 	mostMatches int     // the most that one name has
-	packages    []string
-	packageIDs  map[string]int32
 
 	homes     []home // by number of a package
 	moduleIDs map[string]int32
 	standard  int32 // the number of the standard library, as a module
 	folders   bool  // files have folders
+}
+
+// A group has the keys of functions that share some.
+type group struct {
+	of    []int32 // by id of a function
+	names []string
+	ids   map[string]int32
+}
+
+// id is the number of a name.
+func (g *group) id(name string) int32 {
+	id := number(g.ids, name)
+	if int(id) == len(g.names) {
+		g.names = append(g.names, name)
+	}
+	return id
 }
 
 // A span is the place of a name's matches in hits.
@@ -72,7 +85,10 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	}
 	*n = Names{
 		Module: n.Module, module: n.Module, Modules: n.Modules, index: n.index, most: n.most,
-		symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{},
+		symbols: t.Symbols, moduleIDs: map[string]int32{},
+	}
+	for i := range n.by {
+		n.by[i].ids = map[string]int32{}
 	}
 	n.standard = number(n.moduleIDs, "std")
 	err := n.learn(ctx, t)
@@ -87,7 +103,11 @@ var errCost = errors.New("the patterns of the budgets take too long on this many
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if more := t.Symbols.Len() - len(n.parts); more > 0 {
 		n.parts = append(n.parts, make([]part, more)...)
-		n.pkg = append(n.pkg, make([]int32, more)...)
+		for i := range groups {
+			if groups[i].of != nil {
+				n.by[i].of = append(n.by[i].of, make([]int32, more)...)
+			}
+		}
 		n.matches = append(n.matches, make([]span, more)...)
 	}
 	if n.parts[0] == 0 {
@@ -117,11 +137,16 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 func (n *Names) learnName(id decode.ID, name, file string) {
 	pkg := names.PackageOf(name)
 	n.parts[id] = learnt | partsOf(name, pkg, n.isStandard(name, pkg, file))
-	n.pkg[id] = n.packageID(cmp.Or(pkg, pattern.NoPackage))
-	if int(n.pkg[id]) == len(n.homes) { // a new package
+	for i := range groups {
+		if of := groups[i].of; of != nil {
+			n.by[i].of[id] = n.by[i].id(of(name, pkg, file))
+		}
+	}
+	in := n.by[Package].of[id]
+	if int(in) == len(n.homes) { // a new package
 		n.homes = append(n.homes, home{module: n.standard})
 	}
-	if h := &n.homes[n.pkg[id]]; n.parts[id]&standard == 0 && !h.known {
+	if h := &n.homes[in]; n.parts[id]&standard == 0 && !h.known {
 		*h = n.homeOf(pkg, file)
 		n.folders = n.folders || h.known
 	}
@@ -153,21 +178,13 @@ func isRuntimeFile(file string) bool {
 	return folder == "runtime" || strings.HasSuffix(folder, "/runtime")
 }
 
-func (n *Names) packageID(path string) int32 {
-	id := number(n.packageIDs, path)
-	if int(id) == len(n.packages) {
-		n.packages = append(n.packages, path)
-	}
-	return id
-}
-
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
 
 // handles reports whether a function is of the packages that call what begins something: handlers,
 // and the code that pprof.Do or label.Do labels.
 func (n *Names) handles(id decode.ID) bool {
-	pkg := n.packages[n.pkg[id]]
+	pkg := n.by[Package].names[n.by[Package].of[id]]
 	return pkg == "runtime/pprof" || pkg == module+"label" || pkg == "net/http" || strings.HasPrefix(pkg, "net/http/")
 }
 
@@ -189,7 +206,7 @@ func (n *Names) continues(frames []decode.ID, body, entry int32) bool {
 
 // isAround reports whether a function literal is in another function, by its name.
 func (n *Names) isAround(function, literal decode.ID) bool {
-	if n.pkg[function] != n.pkg[literal] {
+	if n.by[Package].of[function] != n.by[Package].of[literal] {
 		return false
 	}
 	outer, inner := n.symbols.Name(function), n.symbols.Name(literal)

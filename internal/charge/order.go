@@ -28,17 +28,17 @@ const none = math.MaxUint64
 // samples have these frames.
 func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 	o.places = o.places[:0]
-	for range names.packages {
+	for range names.by[Package].names {
 		o.places = append(o.places, place{none, none})
 	}
 	o.several = false
 	other := int32(-1)
 	for _, name := range frames {
 		if names.parts[name]&(standard|roots) == 0 {
-			if o.several = other >= 0 && names.pkg[name] != other; o.several {
+			if o.several = other >= 0 && names.by[Package].of[name] != other; o.several {
 				break
 			}
-			other = names.pkg[name]
+			other = names.by[Package].of[name]
 		}
 	}
 	first, least := uint64(none), uint64(none) // of package runtime, and of those outside the standard library
@@ -56,7 +56,7 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 				first = min(first, l.Address)
 			}
 		default:
-			place := &o.places[names.pkg[name]]
+			place := &o.places[names.by[Package].of[name]]
 			if place.before = min(place.before, l.Address); p&literal == 0 {
 				place.at = min(place.at, l.Address)
 			}
@@ -92,7 +92,7 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	if names.parts[from]&standard != 0 {
 		return true
 	}
-	a, b := names.pkg[from], names.pkg[to]
+	a, b := names.by[Package].of[from], names.by[Package].of[to]
 	at := o.places[b].at
 	return o.known && a != b && at != none && o.before(names, frames[caller:]) < at
 }
@@ -101,7 +101,7 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 // an address was inlined into its callers, so that of the nearest caller is used for it.
 func (o *order) before(names *Names, frames []decode.ID) uint64 {
 	for _, f := range frames {
-		if at := o.places[names.pkg[f]].before; at != none || names.parts[f]&(standard|generic) != 0 {
+		if at := o.places[names.by[Package].of[f]].before; at != none || names.parts[f]&(standard|generic) != 0 {
 			return at
 		}
 	}

@@ -204,7 +204,7 @@ func (p *paths) heaviest(at func(i int, s *path) int) (f Frame, best decode.ID) 
 			f.File, f.Line, most = file, line, v
 		}
 	}
-	f.Own = p.own[p.Names.pkg[best]]
+	f.Own = p.own[p.Names.by[Package].of[best]]
 	return f, best
 }
 

@@ -20,18 +20,30 @@
 // running program, adding up allocates nothing and matches no name after the first window.
 package charge
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/profguard/profguard/internal/pattern"
+)
 
 // Unit is what samples are charged to.
 type Unit uint8
 
 const (
 	Function Unit = iota // keys are ids of names
-	Package              // keys are numbers of packages; from Inner on, only of modules other than the program's
+	Package              // keys are numbers of packages
 	Pattern              // keys are numbers of patterns
 	Labelled             // keys are numbers of the values that a label has in the open profile
 	Whole                // there are no keys, only the total
 )
+
+// groups are the units that several functions share, with what a function is charged to.
+var groups = [Whole + 1]struct {
+	of      func(name, pkg, file string) string
+	foreign bool // from Inner on, only of modules other than the program's
+}{
+	Package: {func(_, pkg, _ string) string { return cmp.Or(pkg, pattern.NoPackage) }, true},
+}
 
 // Charge says which frames of a stack are charged with its sample.
 type Charge uint8

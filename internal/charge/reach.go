@@ -151,23 +151,30 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 // from Stack.from on, with -1 for none. For a query by patterns it lists functions. The
 // list is valid until the next call.
 func (c *Counter) keys(q *Query) []int32 {
-	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
+	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.by[Package].of, q.Charge <= Resumed
 	if q.Unit == Labelled {
 		return c.valueKey(q)
 	}
 	frames := s.frames[min(s.from, s.reach):s.reach]
+	shared, group := groups[q.Unit].of != nil, c.Names.by[q.Unit].of
 	if q.doors() {
-		return c.doors(frames)
+		list := c.doors(frames)
+		for i, f := range list {
+			if shared && f >= 0 {
+				list[i] = group[f]
+			}
+		}
+		return list
 	}
 	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
 	for i, f := range frames {
 		key := int32(-1)
 		switch {
 		case parts[f]&without != 0 || f == skip:
-		case q.Unit != Package:
+		case !shared:
 			key = int32(f)
 		case all || !c.own[pkgs[f]]:
-			key = pkgs[f]
+			key = group[f]
 		}
 		list[i], skip = key, s.skip
 	}
@@ -176,7 +183,9 @@ func (c *Counter) keys(q *Query) []int32 {
 }
 
 // doors reports whether foreign code is charged at its doors only.
-func (q *Query) doors() bool { return q.Unit == Function && q.Charge > Resumed }
+func (q *Query) doors() bool {
+	return q.Unit != Pattern && !groups[q.Unit].foreign && q.Charge > Resumed
+}
 
 // doors lists the functions that the frames are charged to, with -1 for none. A function of the
 // program's own module is charged. Other code, that is the standard library and each foreign
@@ -192,7 +201,7 @@ func (c *Counter) doors(frames []decode.ID) []int32 {
 		if parts[f]&s.without != 0 || f == s.skip && i > 0 {
 			continue
 		}
-		pkg := c.Names.pkg[f]
+		pkg := c.Names.by[Package].of[f]
 		if module := c.Names.homes[pkg].module; c.own[pkg] {
 			list[i], inside = int32(f), -1
 		} else if module != inside {
@@ -207,13 +216,13 @@ func (c *Counter) doors(frames []decode.ID) []int32 {
 // or the frame itself if it is of the program's own module.
 func (c *Counter) runEnd(at int) int {
 	s, names := &c.stack, c.Names
-	pkg := names.pkg[s.frames[at]]
+	pkg := names.by[Package].of[s.frames[at]]
 	if c.own[pkg] {
 		return at
 	}
 	for i := at - 1; i >= 0; i-- {
 		f := s.frames[i]
-		switch below := names.pkg[f]; {
+		switch below := names.by[Package].of[f]; {
 		case names.parts[f]&s.without != 0:
 		case !c.own[below] && names.homes[below].module == names.homes[pkg].module:
 			at = i

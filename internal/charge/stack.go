@@ -180,7 +180,7 @@ func (k *stacks) findServers(t *decode.Table, names *Names, own []bool) {
 			continue
 		}
 		name := k.of(i)[sh.root]
-		if root := &k.roots[name]; root.handed > 0 && !own[names.pkg[name]] {
+		if root := &k.roots[name]; root.handed > 0 && !own[names.by[Package].of[name]] {
 			sh.server = root.handed >= root.all/2 || sh.network || names.parts[name]&standard != 0 && sh.working > sh.resumed
 		}
 	}
@@ -301,7 +301,7 @@ func (d *descent) isFirst(i int32) bool {
 }
 
 func (d *descent) part(i int32) part  { return d.names.parts[d.frames[i]] }
-func (d *descent) isOwn(i int32) bool { return d.own[d.names.pkg[d.frames[i]]] }
+func (d *descent) isOwn(i int32) bool { return d.own[d.names.by[Package].of[d.frames[i]]] }
 
 // isHidden reports whether any function may be in a stack with a frame without a name, or
 // without frames. Names are missing in profiles of programs without symbols, of perf, eBPF and

@@ -79,7 +79,7 @@ const maxNameless = evidence.AbsentShare
 // nameless is why the samples can't show that the rule is kept, because functions have no
 // names. It is nil if they can.
 func (r *rule) nameless(sums *charge.Sums) Reason {
-	switch code := r.Class == EachFunction || r.Class == EachPackage; {
+	switch code := r.Class.IsCode() && r.Class.IsEach(); {
 	case !code && r.subject < 0 && r.in < 0: // it asks for no name
 	case sums.Hidden > maxNameless:
 		return NoNames{sums.Hidden}

@@ -207,7 +207,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.subject >= 0, r.Literal:
 	case r.kind == kinds.GoroutineLeak:
 		q.Charge = charge.Started
-	case r.kind == kinds.Goroutine:
+	case v.Counted:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
 		q.Charge = charge.Waiting
@@ -215,9 +215,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Charge = charge.Inner
 	}
 	detail := q
-	if detail.Unit = charge.Function; r.Class == EachPackage {
-		detail.Unit = charge.Package
-	}
+	detail.Unit = units[r.Class] // of a class that is not about code, functions
 	switch {
 	case r.Class == EachValue:
 		q.Unit, q.Of, q.Charge = charge.Labelled, r.label, charge.Cumulative

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -23,8 +24,14 @@ const (
 	Leak                      // leaked goroutines, which are blocked for ever
 )
 
+// units are what samples are charged to for the classes about code.
+var units = map[Class]charge.Unit{Pattern: charge.Function, EachFunction: charge.Function, EachPackage: charge.Package}
+
+// IsCode reports whether a budget is about code, and not about a process or the values of a label.
+func (c Class) IsCode() bool { _, is := units[c]; return is }
+
 // IsEach reports whether the limit is for each function, package or value of a label by itself.
-func (c Class) IsEach() bool { return c == EachFunction || c == EachPackage || c == EachValue }
+func (c Class) IsEach() bool { return c == EachValue || c.IsCode() && c != Pattern }
 
 // A Test is the requirement on a budget's subject.
 type Test int8

@@ -30,26 +30,27 @@ type Unit struct {
 	Dimension Dimension
 	factor    float64
 	spellings []string // that are accepted and printed as Name
+	mistaken  string   // what people write in its place, in lower case
 }
 
 var units = []Unit{
-	{Name: "%", Dimension: Share, factor: 0.01},
-	{Name: "points", Dimension: Points, factor: 0.01, spellings: []string{"point"}},
-	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}},
+	{Name: "%", Dimension: Share, factor: 0.01, mistaken: "percent pct"},
+	{Name: "points", Dimension: Points, factor: 0.01, spellings: []string{"point"}, mistaken: "pp"},
+	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}, mistaken: "cpu cpus vcpu vcpus"},
 	{Name: "ns", Dimension: Time, factor: 1e-9},
 	// U+00B5, which Go prints, and U+03BC, which keyboards have.
 	{Name: "us", Dimension: Time, factor: 1e-6, spellings: []string{"µs", "μs"}},
-	{Name: "ms", Dimension: Time, factor: 1e-3},
-	{Name: "s", Dimension: Time, factor: 1},
-	{Name: "m", Dimension: Time, factor: 60},
-	{Name: "h", Dimension: Time, factor: 3600},
+	{Name: "ms", Dimension: Time, factor: 1e-3, mistaken: "msec millisecond milliseconds"},
+	{Name: "s", Dimension: Time, factor: 1, mistaken: "sec second seconds"},
+	{Name: "m", Dimension: Time, factor: 60, mistaken: "min minute minutes"},
+	{Name: "h", Dimension: Time, factor: 3600, mistaken: "hour hours"},
 	{Name: "B", Dimension: Bytes, factor: 1},
-	{Name: "KiB", Dimension: Bytes, factor: 1 << 10},
-	{Name: "MiB", Dimension: Bytes, factor: 1 << 20},
-	{Name: "GiB", Dimension: Bytes, factor: 1 << 30},
-	{Name: "kB", Dimension: Bytes, factor: 1e3},
-	{Name: "MB", Dimension: Bytes, factor: 1e6},
-	{Name: "GB", Dimension: Bytes, factor: 1e9},
+	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistaken: "k ki kib"},
+	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistaken: "m mi mib"},
+	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistaken: "g gi gib"},
+	{Name: "kB", Dimension: Bytes, factor: 1e3, mistaken: "kb kilobytes"},
+	{Name: "MB", Dimension: Bytes, factor: 1e6, mistaken: "mb megabytes"},
+	{Name: "GB", Dimension: Bytes, factor: 1e9, mistaken: "gb gigabytes"},
 	{Name: "", Dimension: Count, factor: 1},
 }
 
@@ -115,6 +116,16 @@ func Named(word string) (Unit, bool) {
 		}
 	}
 	return Unit{}, false
+}
+
+// Meant is the name of the unit that is meant by a word that is none, "" if it is not known.
+func Meant(word string) string {
+	for _, u := range units {
+		if slices.Contains(strings.Fields(u.mistaken), word) {
+			return u.Name
+		}
+	}
+	return ""
 }
 
 // bases are the names of the dimensions' base units, as results have them.
@@ -245,9 +256,9 @@ func Bound(v, value float64, d Dimension) string {
 }
 
 func formatBytes(v float64) string {
-	for _, name := range []string{"GiB", "MiB", "KiB"} {
-		if size := of(name).factor; math.Abs(v) >= size {
-			return strconv.FormatFloat(v/size, 'f', 2, 64) + name
+	for _, u := range slices.Backward(units) {
+		if strings.HasSuffix(u.Name, "iB") && math.Abs(v) >= u.factor {
+			return strconv.FormatFloat(v/u.factor, 'f', 2, 64) + u.Name
 		}
 	}
 	return significant(v, 4) + "B"

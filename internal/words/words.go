@@ -140,7 +140,7 @@ func (p *phrasing) samples() string { return p.count(p.finding.Samples) }
 
 func (p *phrasing) count(n int64) string {
 	if p.isCounted() {
-		return unit.Plural(n, "goroutine")
+		return unit.Plural(n, p.Values.Count)
 	}
 	return unit.Plural(n, "sample")
 }
