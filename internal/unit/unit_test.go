@@ -2,6 +2,7 @@ package unit_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/profguard/profguard/internal/unit"
@@ -127,5 +128,22 @@ func TestPlural(t *testing.T) {
 	}
 	if got := Plural(int64(2), "batch"); got != "2 batches" {
 		t.Errorf("%q, want 2 batches", got)
+	}
+}
+
+// TestMeant: a word that people write in the place of a unit is no unit, and means one.
+func TestMeant(t *testing.T) {
+	for _, u := range Units {
+		for word := range strings.FieldsSeq(u.Mistaken()) {
+			if of, is := Named(word); is && of.Name != "m" { // of 64m, minutes are not meant
+				t.Errorf("%q is %s, and no mistake for %s", word, of.Name, u.Name)
+			}
+			if got := Meant(word); got != u.Name {
+				t.Errorf("%q means %q, want %q", word, got, u.Name)
+			}
+		}
+	}
+	if got := Meant("parsec"); got != "" {
+		t.Errorf("a parsec means %q", got)
 	}
 }
