@@ -26,6 +26,14 @@ func ExampleDo() {
 	// Output: tenant=acme
 }
 
+func ExampleRequest() {
+	r := httptest.NewRequest("GET", "/", nil)
+	label.Request(r, "tenant", "acme", func(r *http.Request) {
+		fmt.Println(labels(r.Context()))
+	})
+	// Output: tenant=acme
+}
+
 func ExampleRoute() {
 	fmt.Println(label.Route("GET", "/users/:id"))
 	fmt.Println(label.Route("MADE-UP", "/users/:id"))

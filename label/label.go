@@ -2,6 +2,8 @@
 //
 //	http.ListenAndServe(":8080", label.Handler(mux)) // endpoint: the pattern that the mux chooses
 //
+//	label.Request(r, "tenant", id, func(r *http.Request) { next.ServeHTTP(w, r) })
+//
 //	label.Do(ctx, "tenant", id, func(ctx context.Context) { ... })
 //
 // Budgets such as "no endpoint above 30%" and "no tenant above 0.5 cores" read them. A goroutine
@@ -42,17 +44,25 @@ func Handler(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		defer pprof.SetGoroutineLabels(r.Context())
-		own := with(r.Context(), Endpoint, pattern)
-		pprof.SetGoroutineLabels(&own)
-		labelled := r.WithContext(&own)
-		outer := r.Pattern
-		r.Pattern, labelled.Pattern = pattern, pattern // as mux does, also for who has called this handler
-		if strings.Contains(outer+pattern, "{") {
+		if strings.Contains(r.Pattern, "{") || strings.Contains(pattern, "{") {
 			h = mux // which knows the values of wildcards, and forgets those of a mux around it
 		}
-		h.ServeHTTP(w, labelled)
+		r.Pattern = pattern // as mux does, also for who has called this handler
+		Request(r, Endpoint, pattern, func(r *http.Request) { h.ServeHTTP(w, r) })
 	})
+}
+
+// Request calls f with a request that has a label in its context, and on this goroutine while f runs, as [Do] does. Forms
+// that f parses are those of r, too: the server removes their files.
+func Request(r *http.Request, key, value string, f func(*http.Request)) {
+	own := with(r.Context(), key, value)
+	labelled := r.WithContext(&own)
+	defer func() {
+		pprof.SetGoroutineLabels(r.Context())
+		r.Form, r.PostForm, r.MultipartForm = labelled.Form, labelled.PostForm, labelled.MultipartForm
+	}()
+	pprof.SetGoroutineLabels(&own)
+	f(labelled)
 }
 
 // Route is the value of [Endpoint] for a pattern that another router has chosen, "" without one: "GET /users/{id}".

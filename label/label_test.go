@@ -2,12 +2,15 @@ package label_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -182,6 +185,42 @@ func TestPanics(t *testing.T) {
 	}()
 	if now := running(t); now != "" {
 		t.Errorf("the goroutine keeps the labels %s", now)
+	}
+}
+
+// TestUpload: the server removes the files of an upload, which it finds in the request that it has made.
+func TestUpload(t *testing.T) {
+	dir, files := t.TempDir(), 0
+	t.Setenv("TMPDIR", dir)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /files", func(_ http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(1); err != nil {
+			t.Error(err)
+		}
+		list, _ := os.ReadDir(dir)
+		files = len(list)
+	})
+	for name, h := range map[string]http.Handler{"mux": mux, "labelled": label.Handler(mux), "by tenant": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		label.Request(r, "tenant", "acme", func(r *http.Request) { mux.ServeHTTP(w, r) })
+	})} {
+		var body bytes.Buffer
+		m := multipart.NewWriter(&body)
+		w, err := m.CreateFormFile("file", "name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write(make([]byte, 11<<20))
+		m.Close()
+		s := httptest.NewServer(h)
+		resp, err := http.Post(s.URL+"/files", m.FormDataContentType(), &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		s.Close()
+		if left, _ := os.ReadDir(dir); len(left) > 0 || files != 1 {
+			t.Errorf("%s: %d files in the handler, and %d after it", name, files, len(left))
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func open(ctx context.Context) (*service, error) {
 // byTenant labels all that is done for a tenant.
 func byTenant(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		label.Do(r.Context(), "tenant", r.Header.Get(tenantHeader), func(ctx context.Context) { next.ServeHTTP(w, r.WithContext(ctx)) })
+		label.Request(r, "tenant", r.Header.Get(tenantHeader), func(r *http.Request) { next.ServeHTTP(w, r) })
 	})
 }
 

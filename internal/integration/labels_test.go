@@ -33,7 +33,7 @@ func chiWithLabels(seen http.HandlerFunc) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			path := cmp.Or(req.URL.RawPath, req.URL.Path)
 			endpoint := label.Route(req.Method, r.Find(chi.NewRouteContext(), req.Method, path))
-			label.Do(req.Context(), label.Endpoint, endpoint, func(ctx context.Context) { next.ServeHTTP(w, req.WithContext(ctx)) })
+			label.Request(req, label.Endpoint, endpoint, func(req *http.Request) { next.ServeHTTP(w, req) })
 		})
 	})
 	// docs end
@@ -46,8 +46,8 @@ func ginWithLabels(seen http.HandlerFunc) http.Handler {
 	r := gin.New()
 	// docs
 	r.Use(func(c *gin.Context) {
-		label.Do(c.Request.Context(), label.Endpoint, label.Route(c.Request.Method, c.FullPath()), func(ctx context.Context) {
-			c.Request = c.Request.WithContext(ctx)
+		label.Request(c.Request, label.Endpoint, label.Route(c.Request.Method, c.FullPath()), func(r *http.Request) {
+			c.Request = r
 			c.Next()
 		})
 	})
@@ -61,8 +61,8 @@ func echoWithLabels(seen http.HandlerFunc) http.Handler {
 	// docs
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) (err error) {
-			label.Do(c.Request().Context(), label.Endpoint, label.Route(c.Request().Method, c.Path()), func(ctx context.Context) {
-				c.SetRequest(c.Request().WithContext(ctx))
+			label.Request(c.Request(), label.Endpoint, label.Route(c.Request().Method, c.Path()), func(r *http.Request) {
+				c.SetRequest(r)
 				err = next(c)
 			})
 			return err
