@@ -22,6 +22,7 @@ import (
 
 	"github.com/profguard/profguard/internal/compare"
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
 )
 
 // A result is one benchmark of one comparison.
@@ -32,7 +33,7 @@ type result struct {
 	Load   string  `json:"load"`
 	Short  bool    `json:"short,omitempty"` // undecided before its time was up
 	report.Benchmark
-	Slices []report.Slice `json:"slices"`
+	Slices [2][]slice.Record `json:"slices"`
 }
 
 // kinds of work, as the code of a benchmark that does it once.

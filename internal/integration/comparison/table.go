@@ -15,6 +15,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -77,19 +78,15 @@ func tables(path string) error {
 
 // benchstat is the p-value of benchstat for the first ten slices of each side, by wall time, and
 // whether the head's median is larger.
-func benchstat(list []report.Slice) (p float64, up, ok bool) {
+func benchstat(records [2][]slice.Record) (p float64, up, ok bool) {
 	var sides [2][]float64
-	for _, s := range list {
-		side := 0
-		if s.Head {
-			side = 1
+	for side, list := range records {
+		if len(list) < 10 {
+			return 0, false, false
 		}
-		if len(sides[side]) < 10 {
-			sides[side] = append(sides[side], float64(s.Wall)/float64(s.N))
+		for _, r := range list[:10] {
+			sides[side] = append(sides[side], float64(r.Wall)/float64(r.N))
 		}
-	}
-	if len(sides[0]) < 10 || len(sides[1]) < 10 {
-		return 0, false, false
 	}
 	t := benchmath.DefaultThresholds
 	base, head := benchmath.NewSample(sides[0], &t), benchmath.NewSample(sides[1], &t)
@@ -105,9 +102,9 @@ func redraw(by map[row][]result) {
 	n := 0
 	for w, list := range by {
 		for _, r := range list {
-			for i := 0; i+1 < len(r.Slices); i += 2 {
-				base, head := r.Slices[i], r.Slices[i+1]
-				if base.Head || !head.Head || base.CPU <= 0 || head.CPU <= 0 {
+			for i := range min(len(r.Slices[0]), len(r.Slices[1])) {
+				base, head := r.Slices[0][i], r.Slices[1][i]
+				if base.CPU <= 0 || head.CPU <= 0 {
 					continue
 				}
 				pairs[r.Kind] = append(pairs[r.Kind], pair{float64(base.CPU) / float64(base.N), float64(head.CPU) / float64(head.N) / (1 + w.growth/100)})
