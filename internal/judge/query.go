@@ -3,6 +3,7 @@ package judge
 import (
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/profguard/profguard/internal/charge"
@@ -153,7 +154,7 @@ func (c *compiler) except(r *Rule) int32 {
 	for _, route := range r.Routes {
 		list = append(list, charge.Exception{Of: c.pattern(route.Of), From: c.pattern(route.From)})
 	}
-	slices.SortFunc(list, charge.Exception.Compare)
+	sort.Slice(list, func(i, j int) bool { return list[i].Compare(list[j]) < 0 }) // smaller than an instance of slices.SortFunc
 	return number(&c.excepts, list)
 }
 
