@@ -81,7 +81,7 @@ func TestFault_15_DirectorySwapped(t *testing.T) {
 			}
 			// Marks of what was sent go nowhere else, either.
 			s.Sent(string(before)+".cpu", false)
-			s.writeMarks()
+			s.Mark(t.Context())
 			for _, folder := range []string{evil, filepath.Join(evil, FolderName)} {
 				if entries, _ := os.ReadDir(folder); len(entries) > 1 || len(entries) == 1 && entries[0].Name() != FolderName {
 					t.Errorf("written through the link: %v", entries)

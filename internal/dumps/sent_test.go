@@ -110,7 +110,7 @@ func TestRefusedMark(t *testing.T) {
 		t.Errorf("without the mark: %v", got)
 	}
 	next.Sent(string(id)+".cpu", true)
-	next.writeMarks()
+	next.Mark(t.Context())
 	clock.advance(30 * 24 * time.Hour)
 	if err := next.tidy(nil); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestMarkFails(t *testing.T) {
 	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
 		t.Errorf("unsent: %v", got)
 	}
-	s.writeMarks()
+	s.Mark(t.Context())
 	full.Store(false)
 	s.Close(context.Background())
 	next, _ := openTest(t, dir, testKeep, nil)
@@ -292,7 +292,7 @@ func TestUnsentHostile(t *testing.T) {
 		}
 		s.Sent(profile, false) // which is forgotten
 	}
-	s.writeMarks()
+	s.Mark(t.Context())
 	if len(s.sent) > 0 {
 		t.Errorf("marks wait: %v", s.sent)
 	}
