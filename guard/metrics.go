@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/internal/foreign"
-	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/series"
 )
 
@@ -125,9 +125,9 @@ func (g *Guard) dumpDir() (usable bool, lost int) {
 func (b Build) revision() string {
 	switch dirty := strings.HasSuffix(b.Revision, modified); {
 	case b.Revision == "":
-		return process.ThisBuild().Binary
+		return reference.ThisBuild().Binary
 	case dirty:
-		return b.Revision + "-" + process.ThisBuild().Binary[:8]
+		return b.Revision + "-" + reference.ThisBuild().Binary[:8]
 	}
 	return b.Revision
 }

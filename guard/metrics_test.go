@@ -17,8 +17,8 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/golden"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/series"
 )
 
@@ -387,10 +387,10 @@ func TestSeriesAreBoundedByBudgets(t *testing.T) {
 
 // TestBuildInfo: the status and the metrics say which build runs.
 func TestBuildInfo(t *testing.T) {
-	got := buildOf(&debug.BuildInfo{
+	got := buildIn(reference.BuildOf(&debug.BuildInfo{
 		GoVersion: "go1.27.4", Main: debug.Module{Path: "example.com/shop", Version: "v1.2.3"},
 		Settings: []debug.BuildSetting{{Key: "-race", Value: "true"}, {Key: "vcs.revision", Value: "0a1b2c"}, {Key: "vcs.modified", Value: "true"}},
-	})
+	}))
 	if want := (Build{"v1.2.3", "0a1b2c-dirty", "go1.27.4"}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -405,7 +405,7 @@ func TestBuildInfo(t *testing.T) {
 	g.build = got
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(g.collector())
-	binary := process.ThisBuild().Binary
+	binary := reference.ThisBuild().Binary
 	for revision, want := range map[string]string{"0a1b2c": "0a1b2c", "0a1b2c-dirty": "0a1b2c-dirty-" + binary[:8], "": binary} {
 		g.build.Revision = revision
 		if text := scrape(t, registry, "text/plain"); !strings.Contains(text, fmt.Sprintf(`profguard_build_info{goversion="go1.27.4",revision=%q,version="v1.2.3"} 1`, want)) {

@@ -97,10 +97,13 @@ func releaseOf(c *release.Comparison) *Release {
 	return r
 }
 
-// buildIn is the build of a reference, as a status has it.
+// modified is the end of the revision of a build with changes that were not committed.
+const modified = "-dirty"
+
+// buildIn is a build as a status has it.
 func buildIn(b release.Build) Build {
 	if b.Modified {
-		b.Revision += "-dirty"
+		b.Revision += modified
 	}
 	return Build{Version: b.Version, Revision: b.Revision, Go: b.Go}
 }

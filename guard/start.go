@@ -92,7 +92,7 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	g.module, g.build = info.Main.Path, buildOf(info)
+	g.module, g.build = info.Main.Path, buildIn(reference.BuildOf(info))
 	err := g.cfg.complete(&g.asking)
 	if err != nil {
 		return nil, err
@@ -308,23 +308,4 @@ func await(ctx context.Context, c <-chan struct{}) {
 	case <-c:
 	case <-ctx.Done():
 	}
-}
-
-// modified is the end of the revision of a build with changes that were not committed.
-const modified = "-dirty"
-
-// buildOf is what a build says of itself.
-func buildOf(info *debug.BuildInfo) Build {
-	b := Build{Version: info.Main.Version, Go: info.GoVersion}
-	suffix := ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			b.Revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			suffix = modified
-		}
-	}
-	b.Revision += suffix
-	return b
 }

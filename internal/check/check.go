@@ -27,6 +27,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -83,7 +84,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		for _, rule := range r.rules {
 			texts = append(texts, rule.Patterns()...)
 		}
-		r.unlinked, _ = process.Missing(texts, process.ThisBuild().Program, process.Functions) // if they are not known, all count as linked
+		r.unlinked, _ = process.Missing(texts, reference.ThisBuild().Program, process.Functions) // if they are not known, all count as linked
 	}
 	wrong = append(wrong, r.ineffective()...)
 	if len(wrong) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
 )
 
@@ -148,7 +149,7 @@ func (s *Set) linkedIn(ctx context.Context, functions func(yield func(name strin
 	for _, b := range s.Budgets {
 		texts = append(texts, b.Rule.Patterns()...)
 	}
-	missing, err := process.Missing(texts, process.ThisBuild().Program, func(yield func(string) bool) error {
+	missing, err := process.Missing(texts, reference.ThisBuild().Program, func(yield func(string) bool) error {
 		return functions(func(name string) bool { return ctx.Err() == nil && yield(name) })
 	})
 	if err != nil || ctx.Err() != nil {

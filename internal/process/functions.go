@@ -23,7 +23,7 @@ import (
 // but see few of the functions that exist only inlined into others. The executable is read each
 // time, a few megabytes in small pieces.
 func Functions(yield func(name string) bool) error {
-	f, err := openExecutable()
+	f, err := OpenExecutable()
 	if err != nil {
 		return fmt.Errorf("functions of this program: open its executable: %w; make it readable to have its functions listed", err)
 	}
@@ -51,7 +51,8 @@ func requiredNames() []string {
 	return []string{runtime.FuncForPC(pc).Name(), "runtime.goexit"}
 }
 
-func openExecutable() (*os.File, error) {
+// OpenExecutable opens the file of the running program.
+func OpenExecutable() (*os.File, error) {
 	if runtime.GOOS == "linux" {
 		// The kernel's link leads to the running file itself, even when its name
 		// has been deleted or given to a newer build.

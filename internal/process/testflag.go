@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -26,4 +27,23 @@ func testFlag(args []string, name string) (given bool) {
 		}
 	}
 	return given
+}
+
+// IsTest reports whether the program is one that go test has built.
+func IsTest() bool { return isTest(arguments) }
+
+func isTest(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if strings.HasSuffix(name, ".test") {
+		return true
+	}
+	for _, arg := range args[1:] {
+		if strings.HasPrefix(arg, "-test.") || strings.HasPrefix(arg, "--test.") {
+			return true
+		}
+	}
+	return false
 }
