@@ -76,9 +76,8 @@ func (x *exports) window(w *profiler.Window) {
 }
 
 // dump takes the profiles of a dump.
-func (x *exports) dump(id dumps.ID, d *dumps.Dump) {
-	of, _, _ := describedAs(string(id), d.Files[len(d.Files)-1].Data) // which description has just made
-	of.Start, of.End = d.Start, d.End                                 // with their monotonic clock
+func (x *exports) dump(c *loop.Change, id dumps.ID, d *dumps.Dump) {
+	of := x.description(c, d).profile(string(id))
 	for i, f := range d.Files {
 		kind, is := strings.CutSuffix(f.Name, ".pb.gz")
 		if !is || f.Name == loop.BeforeName {
@@ -173,8 +172,8 @@ type description struct {
 	Attributes map[string]string
 }
 
-// description is the file of a dump that has its description.
-func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
+// description says what a dump of a budget is of.
+func (x *exports) description(c *loop.Change, d *dumps.Dump) description {
 	r := &c.Result
 	of := description{d.Start, d.End, d.Name, x.keepLabel != nil, maps.Clone(x.attributes)}
 	set := func(k, v string) {
@@ -192,22 +191,21 @@ func (x *exports) description(c *loop.Change, d *dumps.Dump) dumps.File {
 	if len(r.Offenders) > 0 {
 		set("offender", r.Offenders[0].Function)
 	}
+	return of
+}
+
+// file is the description for the next process.
+func (of description) file() dumps.File {
 	text, _ := json.Marshal(of) // texts and times have no errors
 	return dumps.File{Name: dumps.DescriptionFile, Data: text}
 }
 
-// describedAs is the profile of a dump that a description is of, and whether its labels must be
-// filtered.
-func describedAs(dump string, text []byte) (p Profile, filtered bool, err error) {
-	var of description
-	if err := json.Unmarshal(text, &of); err != nil {
-		return p, false, fmt.Errorf("read its description: %w", err)
-	}
-	if of.Attributes == nil {
-		of.Attributes = map[string]string{}
-	}
-	of.Attributes["profguard.dump.id"] = dump
-	return Profile{Start: of.Start, End: of.End, Budget: of.Budget, Attributes: of.Attributes}, of.Filtered, nil
+// profile is a profile of the dump with an ID, as far as the description has it.
+func (of description) profile(dump string) Profile {
+	attributes := map[string]string{}
+	maps.Copy(attributes, of.Attributes)
+	attributes["profguard.dump.id"] = dump
+	return Profile{Start: of.Start, End: of.End, Budget: of.Budget, Attributes: attributes}
 }
 
 // locateWithin is how long the exporter may take to say where a profile will be, and Export.Label whether a label
@@ -268,7 +266,7 @@ func (x *exports) stored(most int) (items []*export.Item) {
 }
 
 func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string) error {
-	data, description, err := store.ReadUnsent(id)
+	data, text, err := store.ReadUnsent(id)
 	if err == nil && data == nil {
 		return export.ErrNeedless
 	}
@@ -278,14 +276,15 @@ func (x *exports) sendStored(ctx context.Context, store *dumps.Store, id string)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPermanent, err)
 	}
-	dot := strings.LastIndexByte(id, '.')
-	p, filtered, err := describedAs(id[:dot], description)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrPermanent, err)
+	var of description
+	if err := json.Unmarshal(text, &of); err != nil {
+		return fmt.Errorf("%w: read its description: %w", ErrPermanent, err)
 	}
-	if filtered && x.keepLabel == nil {
+	if of.Filtered && x.keepLabel == nil {
 		return fmt.Errorf("%w: it was saved by a process that filters labels with Config.Export.Label. This one does not, and would leak them", ErrPermanent)
 	}
+	dot := strings.LastIndexByte(id, '.')
+	p := of.profile(id[:dot])
 	p.ID, p.Kind, p.Data = id, id[dot+1:], data
 	return x.send(ctx, &p)
 }

@@ -82,7 +82,7 @@ func (g *Guard) note(r *loop.Report) {
 
 // keep has dumps of what fails kept, and exported.
 func (g *Guard) keep(r *loop.Report) {
-	var export func(dumps.ID, *dumps.Dump)
+	var export func(*loop.Change, dumps.ID, *dumps.Dump)
 	if g.exports != nil {
 		export = g.exports.dump
 	}
@@ -250,7 +250,7 @@ func (g *Guard) completes(c *loop.Change, d *dumps.Dump) bool {
 		return false
 	}
 	if g.exports != nil {
-		d.Files = append(d.Files, g.exports.description(c, d))
+		d.Files = append(d.Files, g.exports.description(c, d).file())
 	}
 	return true
 }

@@ -55,7 +55,7 @@ type Dump struct {
 
 // Keep has dumps of the budgets kept that fail, or fire, in a window: in a store, and by export. Either may be nil.
 // complete adds what else belongs into a dump, and reports whether its budget is in force.
-func (l *Loop) Keep(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(dumps.ID, *dumps.Dump)) []*Dump {
+func (l *Loop) Keep(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(*Change, dumps.ID, *dumps.Dump)) []*Dump {
 	if store == nil && export == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ type archive struct {
 
 // save offers dumps of the verdicts that fail, or fire, to the store. For a figure, the profile is
 // the one that shows its parts, with the CPU profile of the window beside it.
-func (a *archive) save(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(dumps.ID, *dumps.Dump)) (list []*Dump) {
+func (a *archive) save(store *dumps.Store, r *Report, complete func(*Change, *dumps.Dump) bool, export func(*Change, dumps.ID, *dumps.Dump)) (list []*Dump) {
 	var beside []dumps.File // the same for all dumps of a window
 	var untraced error
 	made := 0
@@ -148,7 +148,7 @@ func (a *archive) save(store *dumps.Store, r *Report, complete func(*Change, *du
 		of := &Dump{Of: c.Of, End: c.End, Trace: untraced, shows: shows, ended: make(chan struct{})}
 		a.add(of, c, store, &d, export != nil)
 		if list, made = append(list, of), made+1; of.ID != "" && export != nil {
-			export(of.ID, &d)
+			export(c, of.ID, &d)
 		}
 	}
 	return list

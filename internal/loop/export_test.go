@@ -95,7 +95,7 @@ func (s *still) take(r *Report) {
 		s.took(r)
 	}
 	s.changes = slices.Clone(r.Changes)
-	export := func(id dumps.ID, d *dumps.Dump) { s.dumps = append(s.dumps, exported{id, d}) }
+	export := func(_ *Change, id dumps.ID, d *dumps.Dump) { s.dumps = append(s.dumps, exported{id, d}) }
 	if !s.exports {
 		export = nil
 	}
