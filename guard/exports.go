@@ -91,7 +91,7 @@ func (x *exports) dump(c *loop.Change, id dumps.ID, d *dumps.Dump) {
 	}
 }
 
-// add queues a profile. One of a dump is marked in DumpDir when it has left.
+// add queues a profile. One of a dump gets a receipt in DumpDir when it has left.
 func (x *exports) add(p *Profile, window bool) {
 	x.queue.Add(&export.Item{
 		ID: p.ID, Bytes: len(p.Data), Window: window,
@@ -319,7 +319,7 @@ func (g *Guard) exportRefused(err error) {
 const judgedWithin = 250 * time.Millisecond
 
 // Flush sends the profiles that wait for export, this process's dumps first. It returns when all are
-// sent, and marked as sent in DumpDir, or when ctx ends. It tries again every quarter of a second,
+// sent, and noted as sent in DumpDir, or when ctx ends. It tries again every quarter of a second,
 // whatever the receiver asks for. Its error says how many are left and why, and how many were
 // refused or dropped since Start. The next process that opens DumpDir sends the dumps that are left.
 //
@@ -342,7 +342,7 @@ func (g *Guard) Flush(ctx context.Context) error {
 	}
 	err := g.exports.queue.Flush(ctx)
 	if store := g.dumps.Load(); store != nil { // or the next process sends it again
-		store.Mark(ctx)
+		store.Flush(ctx)
 	}
 	return err
 }

@@ -341,12 +341,12 @@ func TestExportSharedWindow(t *testing.T) {
 	if again, _ := run(quiet); len(again) > 0 {
 		t.Errorf("sent again: %v", again)
 	}
-	marks, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.sent"))
-	if err != nil || len(marks) != len(first) {
-		t.Errorf("%d marks of %d profiles, %v", len(marks), len(first), err)
+	receipts, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.sent"))
+	if err != nil || len(receipts) != len(first) {
+		t.Errorf("%d receipts of %d profiles, %v", len(receipts), len(first), err)
 	}
-	for _, mark := range marks { // as if the process had been killed before
-		if err := os.Remove(mark); err != nil {
+	for _, receipt := range receipts { // as if the process had been killed before
+		if err := os.Remove(receipt); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -381,7 +381,7 @@ func TestExportAfterOutage(t *testing.T) {
 		}
 		stopWhole(t, g)
 		if files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "profguard", "*", "*.sent")); err != nil || len(files) != len(times) {
-			t.Errorf("%d have marks of %d that were sent, %v", len(files), len(times), err)
+			t.Errorf("%d have receipts of %d that were sent, %v", len(files), len(times), err)
 		}
 		next := new(outlet)
 		w = newWorld()
@@ -423,12 +423,12 @@ func TestExportLabelOverRestart(t *testing.T) {
 	if got := kindsOf(open.received()); len(got) > 0 {
 		t.Errorf("without the filter %v leave", got)
 	}
-	marks, err := filepath.Glob(filepath.Join(dir.DumpDir, "profguard", "*", "*.refused"))
-	if err != nil || len(marks) < 2 {
-		t.Fatalf("marks %v, %v", marks, err)
+	receipts, err := filepath.Glob(filepath.Join(dir.DumpDir, "profguard", "*", "*.refused"))
+	if err != nil || len(receipts) < 2 {
+		t.Fatalf("receipts %v, %v", receipts, err)
 	}
-	for _, mark := range marks {
-		if err := os.Remove(mark); err != nil {
+	for _, receipt := range receipts {
+		if err := os.Remove(receipt); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,9 +79,9 @@ func TestFault_15_DirectorySwapped(t *testing.T) {
 					t.Errorf("%+v, want one that is refused", last)
 				}
 			}
-			// Marks of what was sent go nowhere else, either.
+			// Receipts go nowhere else, either.
 			s.Sent(string(before)+".cpu", false)
-			s.Mark(t.Context())
+			s.Flush(t.Context())
 			for _, folder := range []string{evil, filepath.Join(evil, FolderName)} {
 				if entries, _ := os.ReadDir(folder); len(entries) > 1 || len(entries) == 1 && entries[0].Name() != FolderName {
 					t.Errorf("written through the link: %v", entries)
@@ -107,9 +107,9 @@ func TestFault_15_DirectorySwapped(t *testing.T) {
 			if last.Err != nil || !last.Lost {
 				t.Errorf("back again: %+v, want a dump", last)
 			}
-			marks, err := filepath.Glob(filepath.Join(home(dir, s), "*.sent"))
-			if err != nil || len(marks) != 1 || os.Remove(marks[0]) != nil {
-				t.Errorf("marks of the folder that was moved: %v, %v", marks, err)
+			receipts, err := filepath.Glob(filepath.Join(home(dir, s), "*.sent"))
+			if err != nil || len(receipts) != 1 || os.Remove(receipts[0]) != nil {
+				t.Errorf("receipts of the folder that was moved: %v, %v", receipts, err)
 			}
 			assertClean(t, dir, 2)
 			other, _ := openTest(t, dir, testKeep, nil)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Profiles that leave the process have a mark beside them, an empty file with one of these in the place
+// Profiles that leave the process have a receipt beside them, an empty file with one of these in the place
 // of profileExt. A file without is there or not, so that no crash leaves half of one.
 const (
 	sentExt    = ".sent"
@@ -28,7 +28,7 @@ const DescriptionFile = "export" + otherExt
 // kind. It takes over the folders of processes that are gone.
 func (s *Store) Unsent(most int) (profiles []string, err error) {
 	s.mu.Lock()
-	pending := maps.Clone(s.sent) // before the folders are read: marks are written meanwhile
+	pending := maps.Clone(s.sent) // before the folders are read: receipts are written meanwhile
 	s.mu.Unlock()
 	entries, err := s.folders(func(instance string) bool { return s.owns(instance, true) })
 	if err != nil {
@@ -50,43 +50,43 @@ func (s *Store) Unsent(most int) (profiles []string, err error) {
 	return profiles[:min(most, len(profiles))], err
 }
 
-// Sent marks a profile of a dump, which may not be saved yet, as sent, or as refused by who was to take
+// Sent notes that a profile of a dump, which may not be saved yet, was sent, or refused by who was to take
 // it. It never blocks.
 func (s *Store) Sent(profile string, refused bool) {
-	mark := sentExt
+	receipt := sentExt
 	if refused {
-		mark = refusedExt
+		receipt = refusedExt
 	}
 	s.mu.Lock()
-	s.sent[profile] = mark
+	s.sent[profile] = receipt
 	s.mu.Unlock()
 	select {
-	case s.marks <- make(chan struct{}):
+	case s.flushes <- make(chan struct{}):
 	default: // there is one already
 	}
 }
 
-// Mark saves the dumps that wait, and marks what was sent, as far as the disk lets it. It returns
+// Flush saves the dumps that wait, and writes receipts for what was sent, as far as the disk lets it. It returns
 // when that is done, or when ctx ends.
-func (s *Store) Mark(ctx context.Context) {
-	marked := make(chan struct{})
+func (s *Store) Flush(ctx context.Context) {
+	flushed := make(chan struct{})
 	select {
-	case s.marks <- marked:
+	case s.flushes <- flushed:
 	case <-s.done:
 		return
 	case <-ctx.Done():
 		return
 	}
 	select {
-	case <-marked:
+	case <-flushed:
 	case <-s.done:
 	case <-ctx.Done():
 	}
 }
 
-// writeMarks saves the dumps that wait, and marks what was sent: a dump is offered before it is sent. A mark
+// flush saves the dumps that wait, and then writes receipts: a dump is offered before it is sent. A receipt
 // that cannot be written is tried again later.
-func (s *Store) writeMarks() {
+func (s *Store) flush() {
 	s.mu.Lock()
 	sent := maps.Clone(s.sent)
 	s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Store) writeMarks() {
 			s.save(p)
 		}
 	}
-	for profile, mark := range sent {
+	for profile, receipt := range sent {
 		n, suffix, ok := parseFile(profile + profileExt)
 		err := fs.ErrNotExist
 		if ok {
@@ -103,7 +103,7 @@ func (s *Store) writeMarks() {
 		}
 		if err == nil {
 			var f file
-			if f, err = s.disk.create(n.path(strings.TrimSuffix(suffix, profileExt) + mark)); err == nil {
+			if f, err = s.disk.create(n.path(strings.TrimSuffix(suffix, profileExt) + receipt)); err == nil {
 				err = f.Close()
 			}
 		}
@@ -125,8 +125,8 @@ func (s *Store) ReadUnsent(profile string) (data, description []byte, err error)
 	if !ok || pending != "" {
 		return nil, nil, nil
 	}
-	for _, mark := range []string{sentExt, refusedExt} {
-		if _, err := s.disk.lstat(n.path(strings.TrimSuffix(suffix, profileExt) + mark)); err == nil {
+	for _, receipt := range []string{sentExt, refusedExt} {
+		if _, err := s.disk.lstat(n.path(strings.TrimSuffix(suffix, profileExt) + receipt)); err == nil {
 			return nil, nil, nil
 		}
 	}

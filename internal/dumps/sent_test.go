@@ -72,7 +72,7 @@ func TestSent(t *testing.T) {
 	if err != nil || !slices.Equal(data, gz(100)) || string(about) != "shop" {
 		t.Errorf("read: %d bytes, %q, %v", len(data), about, err)
 	}
-	// Marks are no files of a dump for those who list it, and go with it.
+	// Receipts are no files of a dump for those who list it, and go with it.
 	if list, total, err := next.List(10); err != nil || total != 1 || strings.Contains(string(list[0].Sidecar), sentExt) {
 		t.Errorf("listed: %v, %v", list, err)
 	}
@@ -85,8 +85,8 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// What was refused has another mark, and does not leave again, unless somebody removes the mark.
-func TestRefusedMark(t *testing.T) {
+// What was refused has another receipt, and does not leave again, unless somebody removes it.
+func TestRefusedReceipt(t *testing.T) {
 	dir, saved := newDir(t), make(chan Outcome, 1)
 	s := openRunning(t, dir, testKeep, nil, func(o Outcome) { saved <- o })
 	id := offered(t, s, saved, twoProfiles())
@@ -95,22 +95,22 @@ func TestRefusedMark(t *testing.T) {
 	if err := s.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	marks, err := filepath.Glob(filepath.Join(inside(dir), "*", "*.refused"))
-	if err != nil || len(marks) != 1 || !strings.HasSuffix(marks[0], ".cpu.refused") {
-		t.Fatalf("marks %v, %v", marks, err)
+	receipts, err := filepath.Glob(filepath.Join(inside(dir), "*", "*.refused"))
+	if err != nil || len(receipts) != 1 || !strings.HasSuffix(receipts[0], ".cpu.refused") {
+		t.Fatalf("receipts %v, %v", receipts, err)
 	}
 	next, clock := openTest(t, dir, testKeep, nil)
 	if data, _, err := next.ReadUnsent(string(id) + ".cpu"); len(unsent(t, next)) > 0 || data != nil || err != nil {
 		t.Errorf("it leaves again: %v", err)
 	}
-	if err := os.Remove(marks[0]); err != nil {
+	if err := os.Remove(receipts[0]); err != nil {
 		t.Fatal(err)
 	}
 	if got := unsent(t, next); !slices.Equal(got, []string{"cpu"}) {
-		t.Errorf("without the mark: %v", got)
+		t.Errorf("without the receipt: %v", got)
 	}
 	next.Sent(string(id)+".cpu", true)
-	next.Mark(t.Context())
+	next.Flush(t.Context())
 	clock.advance(30 * 24 * time.Hour)
 	if err := next.tidy(nil); err != nil {
 		t.Fatal(err)
@@ -119,11 +119,11 @@ func TestRefusedMark(t *testing.T) {
 		t.Errorf("left: %v", files)
 	}
 	if _, err := s.prepare(Dump{Files: []File{{"cpu.refused", nil}}}); err == nil || errors.Is(err, ErrLimit) {
-		t.Errorf("a mark as a file: %v", err)
+		t.Errorf("a receipt as a file: %v", err)
 	}
 }
 
-// A dump that is sent before it is saved is marked when it is saved.
+// A dump that is sent before it is saved has its receipt when it is saved.
 func TestSentBeforeSaved(t *testing.T) {
 	dir, saved := newDir(t), make(chan Outcome, 1)
 	gate := make(chan struct{})
@@ -153,8 +153,8 @@ func TestSentBeforeSaved(t *testing.T) {
 	}
 }
 
-// A mark that cannot be written is remembered, and written later.
-func TestMarkFails(t *testing.T) {
+// A receipt that cannot be written is remembered, and written later.
+func TestReceiptFails(t *testing.T) {
 	dir, saved := newDir(t), make(chan Outcome, 1)
 	var full atomic.Bool
 	s := openRunning(t, dir, testKeep, func(d disk) disk {
@@ -171,7 +171,7 @@ func TestMarkFails(t *testing.T) {
 	if got := unsent(t, s); !slices.Equal(got, []string{"goroutine"}) {
 		t.Errorf("unsent: %v", got)
 	}
-	s.Mark(t.Context())
+	s.Flush(t.Context())
 	full.Store(false)
 	s.Close(context.Background())
 	next, _ := openTest(t, dir, testKeep, nil)
@@ -180,8 +180,8 @@ func TestMarkFails(t *testing.T) {
 	}
 }
 
-// Mark returns when what waits is saved and marked, and with a disk that hangs when its time is up.
-func TestMark(t *testing.T) {
+// Flush returns when what waits is saved, with receipts, and with a disk that hangs when its time is up.
+func TestFlush(t *testing.T) {
 	dir, gate := newDir(t), make(chan struct{})
 	var hangs atomic.Bool
 	hangs.Store(true)
@@ -200,7 +200,7 @@ func TestMark(t *testing.T) {
 	s.Sent(string(id)+".cpu", false)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	s.Mark(ctx)
+	s.Flush(ctx)
 	hangs.Store(false)
 	close(gate)
 	for range 10 {
@@ -208,13 +208,13 @@ func TestMark(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Sent(string(id)+".cpu", false)
-		s.Mark(t.Context())
+		s.Flush(t.Context())
 		if _, err := os.Stat(filepath.Join(home(dir, s), fileName(id, "cpu.sent"))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.Close(context.Background())
-	s.Mark(context.Background()) // nothing waits for one that is closed
+	s.Flush(context.Background()) // nothing waits for one that is closed
 }
 
 // What a running process has not sent is its own. What one that is gone has not sent is taken over
@@ -292,11 +292,11 @@ func TestUnsentHostile(t *testing.T) {
 		}
 		s.Sent(profile, false) // which is forgotten
 	}
-	s.Mark(t.Context())
+	s.Flush(t.Context())
 	if len(s.sent) > 0 {
-		t.Errorf("marks wait: %v", s.sent)
+		t.Errorf("receipts wait: %v", s.sent)
 	}
 	if _, err := s.prepare(Dump{Files: []File{{"cpu.sent", nil}}}); err == nil || errors.Is(err, ErrLimit) {
-		t.Errorf("a mark as a file: %v", err)
+		t.Errorf("a receipt as a file: %v", err)
 	}
 }

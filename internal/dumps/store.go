@@ -45,10 +45,10 @@ type Store struct {
 	mu     sync.Mutex
 	queue  chan prepared
 	closed bool                 // no more offers
-	sent   map[string]string    // the marks of profiles that are not written yet
+	sent   map[string]string    // the receipts of profiles that are not written yet
 	taken  map[string]io.Closer // locks of the folders of processes that are gone, by instance
 
-	marks chan chan struct{} // holds one when there is something in sent, to be closed when that is marked
+	flushes chan chan struct{} // holds one when there is something in sent, to be closed when that is written
 }
 
 // Outcome is the end of an offered dump.
@@ -76,7 +76,7 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open() error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
-	s.queue, s.done, s.marks = make(chan prepared, queueLen), make(chan struct{}), make(chan chan struct{}, 1)
+	s.queue, s.done, s.flushes = make(chan prepared, queueLen), make(chan struct{}), make(chan chan struct{}, 1)
 	s.sent, s.taken = map[string]string{}, map[string]io.Closer{}
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
@@ -153,12 +153,12 @@ func (s *Store) run() {
 				if open = more; open {
 					s.save(p)
 				}
-			case marked := <-s.marks:
-				defer close(marked)
+			case flushed := <-s.flushes:
+				defer close(flushed)
 			case <-tick.C:
 				_ = s.tidy(nil) // an error comes again before the next save
 			}
-			s.writeMarks()
+			s.flush()
 			if open {
 				return nil
 			}
