@@ -27,9 +27,9 @@ type Keeper struct {
 	cfg Config
 
 	mu       sync.Mutex
-	ready    chan struct{} // nil before the first look; closed when it is known what is there
-	side     release.Side  // what the running build did, in all its processes
-	known    bool          // its build is, and what the folder has
+	ready    <-chan struct{} // nil before the first look; closed when it is known what is there
+	side     release.Side    // what the running build did, in all its processes
+	known    bool            // its build is, and what the folder has
 	before   *release.Side
 	problem  error         // the last one with files, until one is written
 	unread   error         // why there may be references that are not known
@@ -42,7 +42,7 @@ type Keeper struct {
 	windows  int             // of this process
 	written  time.Time       // the last time, or the time of the first window
 	early    bool            // it was written since
-	writing  chan struct{}   // not nil while a file is written; closed at the end
+	writing  <-chan struct{} // not nil while a file is written; closed at the end
 }
 
 // Config is what a keeper works with.
@@ -147,23 +147,32 @@ func (k *Keeper) begin() {
 
 // look starts to look what is there.
 func (k *Keeper) look() {
-	ready, now := make(chan struct{}), k.cfg.Now()
-	k.ready = ready
-	go func() {
-		defer close(ready)
-		var f found
-		if err := foreign.Recovered(func() error {
-			if f.build = k.cfg.Build(); k.keeps() {
-				f = load(k.cfg, f.build, now)
-			}
-			return nil
-		}); err != nil {
+	var f found
+	now := k.cfg.Now()
+	k.ready = k.start(func() error {
+		if f.build = k.cfg.Build(); k.keeps() {
+			f = load(k.cfg, f.build, now)
+		}
+		return nil
+	}, func(err error) {
+		if err != nil {
 			f.shut, f.err = true, fmt.Errorf("read the references in %s: %w", k.cfg.Dir, err)
 		}
+		k.take(f)
+	})
+}
+
+// start works with files on a goroutine of its own, and calls end with the lock held. The channel is closed after that.
+func (k *Keeper) start(work func() error, end func(error)) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := foreign.Recovered(work)
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.take(f)
+		end(err)
 	}()
+	return ended
 }
 
 // take takes what was found.
@@ -273,34 +282,18 @@ func nameOf(b release.Build) string {
 // write begins to write the reference, if it is large enough, unless the last write still hangs. It
 // reports whether it has.
 func (k *Keeper) write() bool {
-	if k.writing != nil {
-		select {
-		case <-k.writing:
-		default:
-			return false
-		}
-	}
-	if k.side.Pieces.Count < leastWindows {
+	if k.writing != nil || k.side.Pieces.Count < leastWindows {
 		return false
 	}
-	b := Encode(&k.side, k.cfg.Now())
-	done := make(chan struct{})
-	k.writing = done
-	dir, build := k.cfg.Dir, k.side.Build
-	go func() {
-		defer close(done)
-		err := foreign.Recovered(func() error {
-			folder, err := dumps.OpenReferences(dir)
-			if err != nil {
-				return err
-			}
-			defer folder.Close()
-			return folder.Write(nameOf(build), b, prefixOf(build), builds)
-		})
-		k.mu.Lock()
-		k.problem = err
-		k.mu.Unlock()
-	}()
+	b, dir, build := Encode(&k.side, k.cfg.Now()), k.cfg.Dir, k.side.Build
+	k.writing = k.start(func() error {
+		folder, err := dumps.OpenReferences(dir)
+		if err != nil {
+			return err
+		}
+		defer folder.Close()
+		return folder.Write(nameOf(build), b, prefixOf(build), builds)
+	}, func(err error) { k.problem, k.writing = err, nil })
 	return true
 }
 
@@ -318,7 +311,7 @@ func (k *Keeper) Stop(ctx context.Context) {
 // rest waits for the end of a look and of a write.
 func (k *Keeper) rest(ctx context.Context) {
 	k.mu.Lock()
-	running := []chan struct{}{k.ready, k.writing}
+	running := []<-chan struct{}{k.ready, k.writing}
 	k.mu.Unlock()
 	for _, ended := range running {
 		if ended == nil {

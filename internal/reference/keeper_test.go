@@ -373,13 +373,13 @@ func TestWritten(t *testing.T) {
 	// Windows that come quickly make a reference before the five minutes have passed.
 	quick := begin(t, dir, build("v2"), nil)
 	for i := range firstWindows {
-		if quick.writing != nil {
+		if quick.early {
 			t.Errorf("it is written after %d windows", i)
 		}
 		quick.now = quick.now.Add(-50 * time.Second)
 		quick.windows(1, 0)
 	}
-	if quick.writing == nil {
+	if !quick.early {
 		t.Fatal("it is not written after the first windows")
 	}
 }
