@@ -197,5 +197,4 @@ type (
 		Kind string
 		Err  error
 	}
-	Together struct{} // the windows until now prove it together, and this one alone does not
 )

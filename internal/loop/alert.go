@@ -5,7 +5,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/bridge"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -157,11 +156,7 @@ func (j *judger) notice(c *Change, event alert.Event) *Notice {
 	}
 	s.named[who], s.namedAt = true, c.End
 	n := &Notice{Event: event, Result: *r, Message: message}
-	if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
-		together := c.Finding
-		together.Reason = judge.Together{}
-		n.Result = bridge.Result[budget.Result](c.Of.Of, together)
-	}
+	n.Result.Reason = c.firedBy()
 	return n
 }
 

@@ -155,8 +155,8 @@ func TestAnotherPartIsNoOffender(t *testing.T) {
 	}
 }
 
-// A message that a budget is broken has the figures and the place, and its reason is not
-// that nothing can be told.
+// A message that a budget is broken has the figures and the place, and its reason is not only
+// that one window can tell nothing.
 func TestBrokenByEvidence(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -167,7 +167,7 @@ func TestBrokenByEvidence(t *testing.T) {
 		{"by one window", budget.Fail, "main.work at 70%, surely above 60% (900 samples)",
 			"main.work at 70%, surely above 60% (900 samples)"},
 		{"by all", budget.Inconclusive, "38 samples, 120 are needed to tell 20% from 30%",
-			"all windows together prove it; the last is at 30.00% (38 samples)"},
+			"all windows together prove it; this one alone: 38 samples, 120 are needed to tell 20% from 30%"},
 	} {
 		s := newStill(t, nil, "x: no function above 20%")
 		of := s.Budgets.Budgets[0]

@@ -48,6 +48,14 @@ func (c *Change) broken(is string) string {
 	return text
 }
 
+// firedBy says why the alert has begun. A window that does not fail only says that it is not enough.
+func (c *Change) firedBy() string {
+	if c.Result.Verdict == budget.Fail {
+		return c.Result.Reason
+	}
+	return "all windows together prove it; this one alone: " + c.Result.Reason
+}
+
 // over is the notice that the alert has ended.
 func (c *Change) over(event alert.Event) *Notice {
 	is := "is kept again"

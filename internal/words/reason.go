@@ -135,8 +135,6 @@ func windows(p *phrasing, reason judge.Reason) string {
 		return p.countedOver(reason)
 	case judge.MadeOf:
 		return p.reason(reason.Of) + p.madeOf(reason)
-	case judge.Together:
-		return "all windows together prove it; the last is at " + p.value() + " (" + p.samples() + ")"
 	}
 	return ""
 }

@@ -85,7 +85,6 @@ func phrases() []phrase {
 		{"no function grows above 5 points per request", share(fail, judge.Released{Of: builds, Function: &release.Function{Name: "main.search", Now: 0.004, Before: 0.003}})},
 		{work, share(fail, judge.CountedOver{Elapsed: time.Minute, Work: 1200})},
 		{count, figure(fail, judge.MadeOf{Of: judge.Counted{}, Kind: "goroutine", Err: errors.New("there are too many")})},
-		{each, share(fail, judge.Together{})},
 
 		{each, why(words.NoTime{})},
 		{each, why(words.NoWindow{Why: "the profiler is in use"})},
