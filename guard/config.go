@@ -21,6 +21,9 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/registry"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Config is the configuration of a guard. The zero Config works: the default budgets, a window of
@@ -208,6 +211,31 @@ func (c *Config) checkDumpLimits(m *mistakes) {
 func (c *Config) checkWork(m *mistakes) {
 	for _, name := range slices.Sorted(maps.Keys(c.Work)) {
 		m.when(c.Work[name] == nil, "Work[%q]: expected a function that reads the counter, found nil", name)
+	}
+}
+
+// checkUnits reports the units of work that nobody counts. A registry that cannot be read now
+// is no mistake: the loop reports it. asking is set while the registry is read, which may hang.
+func (c *Config) checkUnits(asking *atomic.Bool, m *mistakes) {
+	units := loop.RegistryUnits(c.Budgets, c.Work)
+	if len(units) == 0 || !asking.CompareAndSwap(false, true) {
+		return
+	}
+	var why map[string]string
+	err := foreign.Within(loop.GatherTimeout, func() (err error) {
+		defer asking.Store(false)
+		why, err = registry.Uncounted(c.Registerer, units)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	for _, text := range slices.Sorted(maps.Keys(why)) {
+		expected := fmt.Sprintf("Work[%q], or a counter of that name", text)
+		if u, _ := unit.ParseWork(text); u.By != "" {
+			expected = fmt.Sprintf("a counter of that name, with the label %q,", u.By)
+		}
+		m.when(true, "Budgets: nobody counts %q: %s: expected %s in the Prometheus registry before Start", text, why[text], expected)
 	}
 }
 

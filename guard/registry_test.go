@@ -2,18 +2,15 @@ package guard
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/loop"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // shopRegistry is the registry of a service, with what it has counted.
@@ -34,96 +31,14 @@ func shopRegistry() (*prometheus.Registry, *prometheus.CounterVec) {
 	return r, requests
 }
 
-func TestReadRegistry(t *testing.T) {
-	r, _ := shopRegistry()
-	tests := []struct {
-		unit string
-		want float64
-		not  string
-	}{
-		{"http_requests_total", 100, ""},
-		{`http_requests_total{code="200"}`, 90, ""},
-		{`http_requests_total{code="200", method="GET"}`, 70, ""},
-		{`http_requests_total{code="404"}`, 0, ""},
-		{`http_requests_total{status="200"}`, 0, "no series of http_requests_total has these labels; the first has: code method"},
-		{"rpc_duration_seconds", 2, ""},
-		{"rpc_duration_seconds_count", 2, ""},
-		{`rpc_duration_seconds{method="a"}`, 1, ""},
-		{"order_size", 1, ""},
-		{"jobs_total", 0, ""}, // it has no series yet
-		{"in_flight", 0, "in_flight is a gauge, not a counter, histogram or summary"},
-	}
-	for _, test := range tests {
-		if got := reading(t, r, test.unit, map[string]bool{}); got.N != test.want || got.Why != test.not {
-			t.Errorf("%s: %+v, want %v %s", test.unit, got, test.want, test.not)
-		}
-	}
-}
-
-// unchecked is a collector without descriptions, as that of OpenTelemetry: its series may have
-// different labels.
-type unchecked struct{}
-
-func (unchecked) Describe(chan<- *prometheus.Desc) {}
-func (unchecked) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("http_requests_total", "h", []string{"route"}, nil), prometheus.CounterValue, 90, "/a")
-	ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("http_requests_total", "h", []string{"route", "error_type"}, nil), prometheus.CounterValue, 10, "/a", "500")
-}
-
-func TestReadUncheckedRegistry(t *testing.T) {
-	r := prometheus.NewRegistry()
-	r.MustRegister(unchecked{})
-	for name, want := range map[string]float64{"http_requests_total": 100, `http_requests_total{error_type="500"}`: 10, `http_requests_total{route="/a"}`: 100} {
-		if got := reading(t, r, name, map[string]bool{}); got.N != want || got.Why != "" {
-			t.Errorf("%s: %+v, want %v", name, got, want)
-		}
-	}
-	jobs := "jobs_total"
-	if a := sum(&dto.MetricFamily{Name: &jobs}, unit.Work{Name: jobs, Labels: map[string]string{"queue": "mail"}}); a.N != 0 || a.Why != "" {
-		t.Errorf("a family without series: %+v", a)
-	}
-}
-
-func reading(t *testing.T, g prometheus.Gatherer, unit string, had map[string]bool) loop.Answer {
-	t.Helper()
-	r, err := readRegistry(g, []string{unit}, had)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r[unit]
-}
-
-// TestCounterBlinks: a counter that is missing has not begun anew.
-func TestCounterBlinks(t *testing.T) {
-	r := prometheus.NewRegistry()
-	jobs := prometheus.NewCounter(prometheus.CounterOpts{Name: "jobs_total", Help: "."})
-	r.MustRegister(jobs)
-	jobs.Add(10)
-	had := map[string]bool{}
-	if a := reading(t, r, "jobs_total", had); a.N != 10 {
-		t.Errorf("while it is there: %+v", a)
-	}
-	r.Unregister(jobs)
-	if a := reading(t, r, "jobs_total", had); a.Why == "" {
-		t.Errorf("when it has gone: %+v, want no number", a)
-	}
-}
-
-// A registry of which a collector fails may have lost series of others: nothing that it
-// has is believed.
+// A registry of which a collector fails may have lost series of others: no unit is said to be unknown.
 func TestRegistryInPart(t *testing.T) {
 	r, _ := shopRegistry()
 	broken := prometheus.NewDesc("broken", ".", nil, nil)
 	r.MustRegister(prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(broken, errors.New("its disk is gone"))
 	}))
-	for _, unit := range []string{"http_requests_total", "order_size"} {
-		_, err := registryReader(r)([]string{unit})
-		if err == nil || !strings.Contains(err.Error(), "could not be read in full: ") || !strings.Contains(err.Error(), "its disk is gone") {
-			t.Errorf("%s: %v", unit, err)
-		}
-	}
-	for _, unit := range []string{"order_size", "lost_total"} { // and no unit is said to be unknown
+	for _, unit := range []string{"order_size", "lost_total"} {
 		if _, err := completed(Config{Registerer: r, Budgets: budget.Must("process below 2ms per " + unit)}); err != nil {
 			t.Errorf("per %s: %v", unit, err)
 		}
@@ -246,20 +161,4 @@ func TestPerCounterOfRegistry(t *testing.T) {
 		}
 		g.Stop()
 	})
-}
-
-// BenchmarkRegistry is what a window pays twice.
-func BenchmarkRegistry(b *testing.B) {
-	for _, series := range []int{100, 1000, 10_000} {
-		b.Run(fmt.Sprint(series), func(b *testing.B) {
-			r, requests := shopRegistry()
-			for i := range series {
-				requests.WithLabelValues(fmt.Sprint(i), "GET").Inc()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = readRegistry(r, []string{"http_requests_total"}, map[string]bool{})
-			}
-		})
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/registry"
 )
 
 // stopWithin is the longest time that Stop takes. A goroutine that has not ended by
@@ -119,7 +120,7 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		Budgets: g.budgets.compiled, Every: g.cfg.Every, Window: g.cfg.Window, Started: g.started, Module: g.module,
 		Baseline: baseline, BaselineWork: g.cfg.Baseline.Work, Reference: g.keeper, Functions: g.cfg.FunctionSeries,
 		Always: g.exports != nil && g.cfg.Export.All, DumpEvery: cmp.Or(g.cfg.DumpLimits.Every, 10*time.Minute), Trace: g.cfg.Trace,
-		Work: g.cfg.Work, Registry: registryReader(g.cfg.Registerer), Process: s.Process,
+		Work: g.cfg.Work, Registry: registry.NewReader(g.cfg.Registerer).Read, Process: s.Process,
 		ShowsLabel: shownLabels(g.cfg.Export.Label),
 	})
 	return g, nil

@@ -8,9 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // requestsOf is a counter of requests by a label, in a registry of its own.
@@ -73,40 +71,5 @@ func TestEachByWorkMistakes(t *testing.T) {
 		if got := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(got, want) {
 			t.Errorf("%s: %v, want %s", sentence, err, want)
 		}
-	}
-}
-
-// TestReadByLabel: of the series of a counter, those of the values with the most are kept, whatever clients send.
-func TestReadByLabel(t *testing.T) {
-	registry, counter := requestsOf("user")
-	long := strings.Repeat("x", 5000)
-	for i := range 10_000 {
-		counter.WithLabelValues(fmt.Sprintf("%s%d", long[:i%200], i), "200").Add(1)
-	}
-	counter.WithLabelValues(long+"a", "200").Add(7)
-	counter.WithLabelValues(long+"b", "200").Add(8)
-	counter.WithLabelValues(long+"b", "500").Add(2)
-	a := reading(t, registry, "http_requests_total by user", map[string]bool{})
-	bytes := 0
-	for value := range a.By {
-		bytes += len(value)
-	}
-	if len(a.By) != charge.MostValues || bytes > 130*charge.MostValues || a.By[charge.Shown(long+"a")] != 7 || a.By[charge.Shown(long+"b")] != 10 || a.Why != "" {
-		t.Errorf("%d values, %d bytes, %v and %v, %q", len(a.By), bytes, a.By[charge.Shown(long+"a")], a.By[charge.Shown(long+"b")], a.Why)
-	}
-	if a := reading(t, registry, `http_requests_total{code="500"} by user`, map[string]bool{}); len(a.By) != 1 || a.By[charge.Shown(long+"b")] != 2 {
-		t.Errorf("of one code: %+v", a)
-	}
-	if a := reading(t, registry, "http_requests_total by tenant", map[string]bool{}); a.Why == "" {
-		t.Errorf("a label that no series has: %+v", a)
-	}
-	if a := reading(t, registry, "other_total by tenant", map[string]bool{}); a.By == nil || a.Why != "" {
-		t.Errorf("no series yet: %+v", a)
-	}
-	if a := reading(t, registry, "other_total by tenant", map[string]bool{"other_total": true}); a.Why == "" {
-		t.Errorf("its series are gone: %+v", a)
-	}
-	if w, ok := unit.ParseWork("a by b"); !ok || w.Of("c\n") != `a{b="c\n"}` {
-		t.Errorf("%+v", w)
 	}
 }

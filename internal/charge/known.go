@@ -122,9 +122,9 @@ func isGenerated(file string) bool {
 const module = "github.com/profguard/profguard/"
 
 var ourPrefixes = [...]string{
-	"guard.start.", "guard.(*sink).", "guard.described.", "guard.(*Guard).within.", "guard.(*Guard).startDumps.",
+	"guard.start.", "guard.(*sink).", "guard.(*Guard).within.", "guard.(*Guard).startDumps.",
 	"internal/loop.", "internal/foreign.", "internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
-	"internal/export.(*Queue).", "internal/export.(*sender).", "internal/export.(*Tap).show.", "internal/reference.(*Keeper).",
+	"internal/export.(*Queue).", "internal/export.(*sender).", "internal/export.(*Tap).show.", "internal/reference.(*Keeper).", "internal/registry.described.",
 }
 
 // firstElement is the first element of the path of a function's package.

@@ -19,7 +19,7 @@ import (
 const callTimeout = 100 * time.Millisecond
 
 // GatherTimeout is how long a registry may take, which calls all collectors of the host. To
-// gather a series takes some microseconds (go test -run - -bench Registry ./guard).
+// gather a series takes some microseconds (go test -run - -bench Read ./internal/registry).
 const GatherTimeout = time.Second
 
 // An Answer is the value of a counter of work, or the reason why there is none.

@@ -1,10 +1,10 @@
-package guard
+// Package registry reads counters of work from the registry of Prometheus in which the guard's metrics are.
+package registry
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -15,7 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// gatherer is the registry of the guard's metrics, or the default one if that cannot be read.
+// gatherer is the registry, or the default one if that cannot be read.
 func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 	if g, ok := r.(prometheus.Gatherer); ok {
 		return g
@@ -23,38 +23,41 @@ func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 	return prometheus.DefaultGatherer
 }
 
-// registryReader reads the registry of the guard's metrics for the loop.
-func registryReader(r prometheus.Registerer) func(units []string) (loop.Answers, error) {
-	g, had := gatherer(r), map[string]bool{}
-	return func(units []string) (loop.Answers, error) { return readRegistry(g, units, had) }
+// A Reader reads a registry again and again.
+type Reader struct {
+	from prometheus.Gatherer
+	had  map[string]bool // the names of the metrics that have had series
 }
 
-// readRegistry returns the count of each unit, or an error if the registry can't be read. A
+// NewReader returns a reader of a registry, or of the default one if that cannot be read.
+func NewReader(r prometheus.Registerer) *Reader { return &Reader{gatherer(r), map[string]bool{}} }
+
+// Read returns the count of each unit, or an error if the registry can't be read. A
 // vector has no series before its first increment, so a metric that never had one counts 0.
 // The count of a metric that had series and has none now is unknown, because it may come back
-// with another value. had are the names of the metrics that have had series.
-func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (loop.Answers, error) {
-	families, err := g.Gather()
+// with another value.
+func (r *Reader) Read(units []string) (loop.Answers, error) {
+	families, err := r.from.Gather()
 	if err != nil {
 		// The families may lack series, so that the sum would be too small.
 		return nil, fmt.Errorf("the Prometheus registry could not be read in full: %w", err)
 	}
-	r := loop.Answers{}
+	list := loop.Answers{}
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		switch f := family(families, u.Name); {
 		case !ok: // the budget's own error says so
 		case f != nil:
-			r[text], had[u.Name] = count(f, u), true
-		case had[u.Name]:
-			r[text] = loop.Answer{Why: fmt.Sprintf("the metric %s no longer has series", u.Name)}
+			list[text], r.had[u.Name] = count(f, u), true
+		case r.had[u.Name]:
+			list[text] = loop.Answer{Why: fmt.Sprintf("the metric %s no longer has series", u.Name)}
 		case u.By != "":
-			r[text] = loop.Answer{By: map[string]float64{}}
+			list[text] = loop.Answer{By: map[string]float64{}}
 		default:
-			r[text] = loop.Answer{}
+			list[text] = loop.Answer{}
 		}
 	}
-	return r, nil
+	return list, nil
 }
 
 // count adds up the series of a family that have the labels of a unit, or those of each value of a label.
@@ -148,43 +151,36 @@ func family(families []*dto.MetricFamily, name string) *dto.MetricFamily {
 	return nil
 }
 
-// checkUnits reports the units of work that nobody counts. A registry that cannot be read now
-// is no mistake: the loop reports it. asking is set while the registry is read, which may hang.
-func (c *Config) checkUnits(asking *atomic.Bool, m *mistakes) {
-	units := loop.RegistryUnits(c.Budgets, c.Work)
-	if len(units) == 0 || !asking.CompareAndSwap(false, true) {
-		return
-	}
-	var families []*dto.MetricFamily
-	var empty map[string]bool
-	err := foreign.Within(loop.GatherTimeout, func() (err error) {
-		defer asking.Store(false)
-		g := gatherer(c.Registerer)
-		empty = described(g)
-		families, err = g.Gather()
-		return err
-	})
+// Uncounted are those units that nobody counts, each with the reason. A metric that is registered may get its first
+// series later.
+func Uncounted(r prometheus.Registerer, units []string) (why map[string]string, err error) {
+	g := gatherer(r)
+	empty := described(g)
+	families, err := g.Gather()
 	if err != nil {
-		return
+		return nil, err
 	}
 	for _, f := range families {
 		delete(empty, f.GetName())
 	}
+	why = map[string]string{}
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
-		why := "it does not exist"
+		because := "it does not exist"
 		if f := family(families, u.Name); f != nil {
-			if why = count(f, unit.Work{Name: u.Name}).Why; why == "" && len(f.GetMetric()) > 0 {
-				why = count(f, unit.Work{Name: u.Name, By: u.By}).Why
+			of := unit.Work{Name: u.Name}
+			if len(f.GetMetric()) > 0 {
+				of.By = u.By
 			}
+			because = count(f, of).Why
 		} else if empty[u.Name] || empty[strings.TrimSuffix(u.Name, "_count")] {
-			why = ""
+			because = ""
 		}
-		m.when(ok && why != "" && u.By != "", "Budgets: nobody counts %q: %s: expected a counter of that name, with the label %q, in the Prometheus registry before Start",
-			text, why, u.By)
-		m.when(ok && why != "" && u.By == "", "Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start",
-			text, why)
+		if ok && because != "" {
+			why[text] = because
+		}
 	}
+	return why, nil
 }
 
 // described are the metrics of a registry, also vectors that have no series yet, of which it is
