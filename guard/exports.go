@@ -13,10 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/export"
@@ -112,49 +110,12 @@ func (x *exports) send(ctx context.Context, shared *Profile) error {
 		if err != nil {
 			return fmt.Errorf("%w: its labels cannot be read: %w", ErrPermanent, err)
 		}
-		if p.Data = x.filtered(t); p.Data == nil {
+		// What the hook panics with may be a label, and is not told.
+		if foreign.Call(func() error { p.Data = t.WithLabels(x.keepLabel).Encode(t.Comments()...); return nil }) != nil {
 			return fmt.Errorf("%w: Config.Export.Label has panicked, so it is unknown which labels may leave: fix it", ErrPermanent)
 		}
 	}
 	return x.exporter.Export(ctx, p)
-}
-
-// filtered is a profile without the labels that are not to leave, nil if the hook has panicked. What
-// it panics with may be a label, and is not told.
-func (x *exports) filtered(t *decode.Table) (data []byte) {
-	defer func() { _ = recover() }()
-	return t.Filter(func(s *decode.Stack) bool {
-		kept := s.Labels[:0]
-		for _, l := range s.Labels {
-			value := string(t.String(l.Str))
-			if l.Str == 0 {
-				value = strconv.FormatInt(l.Num, 10)
-			}
-			if x.keepLabel(string(t.String(l.Key)), value) {
-				kept = append(kept, l)
-			}
-		}
-		s.Labels = kept
-		return true
-	}).Encode(t.Comments()...)
-}
-
-// shownLabels is Export.Label for what the guard tells: nil if all labels may leave. A hook that panics or
-// hangs lets none leave, and is not asked about a part of a value: it knows whole ones.
-func shownLabels(keep func(key, value string) bool) func(key, value string) bool {
-	if keep == nil {
-		return nil
-	}
-	var hangs bool // and is not asked again; only the loop's goroutine asks
-	return func(key, value string) bool {
-		if hangs || charge.IsPart(value) {
-			return false
-		}
-		var kept atomic.Bool
-		err := foreign.Within(locateWithin, func() error { kept.Store(keep(key, value)); return nil })
-		hangs = errors.Is(err, foreign.ErrHangs)
-		return err == nil && kept.Load()
-	}
 }
 
 // own is a copy for code of the host, which may change it, also later.
@@ -208,8 +169,7 @@ func (of description) profile(dump string) Profile {
 	return Profile{Start: of.Start, End: of.End, Budget: of.Budget, Attributes: attributes}
 }
 
-// locateWithin is how long the exporter may take to say where a profile will be, and Export.Label whether a label
-// may leave. They compute it.
+// locateWithin is how long the exporter may take to say where a profile will be. It computes it.
 const locateWithin = 100 * time.Millisecond
 
 // locate remembers where a dump will be.

@@ -121,7 +121,7 @@ func newGuard(cfg Config, where string, s seams) (*Guard, error) {
 		Baseline: baseline, BaselineWork: g.cfg.Baseline.Work, Reference: g.keeper, Functions: g.cfg.FunctionSeries,
 		Always: g.exports != nil && g.cfg.Export.All, DumpEvery: cmp.Or(g.cfg.DumpLimits.Every, 10*time.Minute), Trace: g.cfg.Trace,
 		Work: g.cfg.Work, Registry: registry.NewReader(g.cfg.Registerer).Read, Process: s.Process,
-		ShowsLabel: shownLabels(g.cfg.Export.Label),
+		ShowsLabel: g.cfg.Export.Label,
 	})
 	return g, nil
 }

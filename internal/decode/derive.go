@@ -3,6 +3,8 @@ package decode
 import (
 	"hash/maphash"
 	"iter"
+	"slices"
+	"strconv"
 )
 
 // A Stack is one sample of a Table, in parts.
@@ -40,6 +42,21 @@ func (t *Table) Filter(keep func(*Stack) bool) *Table {
 	}
 	out.countFrames()
 	return &out
+}
+
+// WithLabels returns the samples with the labels that keep returns true for. The value of a numeric label comes as its
+// digits.
+func (t *Table) WithLabels(keep func(key, value string) bool) *Table {
+	return t.Filter(func(s *Stack) bool {
+		s.Labels = slices.DeleteFunc(s.Labels, func(l Label) bool {
+			value := string(t.String(l.Str))
+			if l.Str == 0 {
+				value = strconv.FormatInt(l.Num, 10)
+			}
+			return !keep(string(t.String(l.Key)), value)
+		})
+		return true
+	})
 }
 
 func (t *Table) countFrames() {

@@ -165,6 +165,18 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// A label is kept by its value, which is digits if it is a number.
+func TestWithLabels(t *testing.T) {
+	p := folded.Must("cpu\nmain.main;main.hot 3\n")
+	p.Sample[0].Label = map[string][]string{"of": {"hot"}, "too": {"this"}}
+	p.Sample[0].NumLabel = map[string][]int64{"bytes": {64}, "port": {80}}
+	table := tableOf(t, p)
+	kept := p.Copy()
+	kept.Sample[0].Label, kept.Sample[0].NumLabel = map[string][]string{"of": {"hot"}}, map[string][]int64{"bytes": {64}}
+	wantSame(t, kept, table.WithLabels(func(key, value string) bool { return key+"="+value == "of=hot" || key+"="+value == "bytes=64" }))
+	wantSame(t, p, table.WithLabels(func(string, string) bool { return true }))
+}
+
 // What has grown by more than an int64 has grown by the largest one.
 func TestFault_85_Differences(t *testing.T) {
 	p := folded.Must("cpu\nmain.main;main.hot 1\n")

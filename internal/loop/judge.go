@@ -2,12 +2,16 @@ package loop
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/bridge"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/foreign"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -57,6 +61,24 @@ type judger struct {
 	shows   func(label, value string) bool // nil: all values
 	set     *Set                           // of the last window
 	known   map[*Budget]*memory
+}
+
+// bounded is ShowsLabel within a bound: nil if all labels may be told. One that panics or hangs lets none be told, and
+// is not asked about a part of a value: it knows whole ones.
+func bounded(shows func(key, value string) bool) func(key, value string) bool {
+	if shows == nil {
+		return nil
+	}
+	var hangs bool // and is not asked again; only the loop's goroutine asks
+	return func(key, value string) bool {
+		if hangs || charge.IsPart(value) {
+			return false
+		}
+		var yes atomic.Bool
+		err := foreign.Within(callTimeout, func() error { yes.Store(shows(key, value)); return nil })
+		hangs = errors.Is(err, foreign.ErrHangs)
+		return err == nil && yes.Load()
+	}
 }
 
 // A memory is what earlier windows say about a budget.

@@ -112,7 +112,7 @@ func New(cfg Config) *Loop {
 	l.measure.taker.Decoder, l.measure.parts.Decoder = &l.measure.decoder, &l.measure.decoder
 	l.judge = judger{
 		every: cfg.Every, started: cfg.Started, least: least, module: cfg.Module,
-		decoder: &l.measure.decoder, partsOf: l.measure.partsOf, shows: cfg.ShowsLabel,
+		decoder: &l.measure.decoder, partsOf: l.measure.partsOf, shows: bounded(cfg.ShowsLabel),
 	}
 	if cfg.Functions > 0 {
 		l.functions = functions.New(cfg.Functions)

@@ -15,7 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// callTimeout is how long a Work function may take. It should be an atomic load.
+// callTimeout is how long a Work function may take, which should be an atomic load, and ShowsLabel, which computes.
 const callTimeout = 100 * time.Millisecond
 
 // GatherTimeout is how long a registry may take, which calls all collectors of the host. To
