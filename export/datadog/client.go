@@ -11,7 +11,6 @@ package datadog
 import (
 	"bytes"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -45,28 +44,14 @@ func isUpload(r *http.Request) bool {
 
 // feed hands the CPU profile in a request to the guard. Its error becomes an event of the guard.
 func feed(g *guard.Guard, r *http.Request, body []byte) {
-	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
+	data := export.Part(r, body, func(p *multipart.Part) bool { return p.FileName() == "cpu.pprof" })
+	if data == nil {
 		return
 	}
-	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
-	for {
-		part, err := parts.NextRawPart()
-		if err != nil {
-			return
-		}
-		if part.FileName() == "cpu.pprof" {
-			data, err := io.ReadAll(part)
-			if err == nil {
-				data, err = plain(data)
-			}
-			if err == nil {
-				// The request says when its batch began, and the profile when it did.
-				start, end := times(data)
-				_ = g.Feed(data, start, end)
-			}
-			return
-		}
+	if data, err := plain(data); err == nil {
+		// The request says when its batch began, and the profile when it did.
+		start, end := times(data)
+		_ = g.Feed(data, start, end)
 	}
 }
 

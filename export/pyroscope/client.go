@@ -1,9 +1,6 @@
 package pyroscope
 
 import (
-	"bytes"
-	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -43,23 +40,9 @@ func isIngest(r *http.Request) bool {
 
 // feed hands the profile in a request to the guard. Its error becomes an event of the guard.
 func feed(g *guard.Guard, r *http.Request, body []byte) {
-	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		return
-	}
 	from, until := nanos(r.URL.Query().Get("from")), nanos(r.URL.Query().Get("until"))
-	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
-	for {
-		part, err := parts.NextRawPart()
-		if err != nil {
-			return
-		}
-		if part.FormName() == "profile" {
-			if data, err := io.ReadAll(part); err == nil {
-				_ = g.Feed(data, from, until)
-			}
-			return
-		}
+	if data := export.Part(r, body, func(p *multipart.Part) bool { return p.FormName() == "profile" }); data != nil {
+		_ = g.Feed(data, from, until)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"runtime/pprof"
 
@@ -76,4 +78,26 @@ func (t *Tap) show(head *http.Request, body []byte) {
 		defer func() { <-t.turn }()
 		_ = foreign.Recovered(func() error { t.Seen(head, body); return nil })
 	}()
+}
+
+// Part is the part of a multipart body that is wanted, nil if there is none, or it cannot be read.
+func Part(r *http.Request, body []byte, wanted func(*multipart.Part) bool) []byte {
+	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil
+	}
+	parts := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
+	for {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			return nil
+		}
+		if wanted(part) {
+			data, err := io.ReadAll(part)
+			if err != nil {
+				return nil
+			}
+			return data
+		}
+	}
 }
