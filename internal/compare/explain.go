@@ -15,6 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/compare/binary"
 	"github.com/profguard/profguard/internal/compare/growth"
 	"github.com/profguard/profguard/internal/compare/report"
+	"github.com/profguard/profguard/internal/compare/slice"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/release"
@@ -173,14 +174,9 @@ func (m *comparison) profileCPU(ctx context.Context, t *trial) (sides [2]*profil
 
 // profilePair adds a profile of each side.
 func (m *comparison) profilePair(ctx context.Context, t *trial, calls [2]int, first int, sums *[2]decode.Merger, sides *[2]*profiled) error {
-	file := filepath.Join(m.temp, "profile")
 	for k := range 2 {
 		side := (first + k) % 2
-		record, _, err := m.run1(ctx, t, side, strconv.Itoa(calls[side])+"x", "cpuprofile="+file)
-		if err != nil {
-			return err
-		}
-		table, err := read(file)
+		record, table, err := m.profile(ctx, t, side, calls[side], "cpuprofile")
 		if err != nil {
 			return err
 		}
@@ -209,17 +205,12 @@ func (t *trial) allocCalls() int {
 func (m *comparison) profileAllocs(ctx context.Context, t *trial) (sides [2]*profiled, err error) {
 	ctx, cancel := context.WithDeadline(ctx, t.until)
 	defer cancel()
-	file := filepath.Join(m.temp, "profile")
 	calls := t.allocCalls()
 	err = inDetail(func(d detail) error {
 		cut := *t
 		cut.pkg = d.with(t.pkg)
 		for i := range sides {
-			record, _, err := m.run1(ctx, &cut, i, strconv.Itoa(calls)+"x", "memprofile="+file, "memprofilerate="+strconv.Itoa(d.rate))
-			if err != nil {
-				return err
-			}
-			table, err := read(file)
+			record, table, err := m.profile(ctx, &cut, i, calls, "memprofile", "memprofilerate="+strconv.Itoa(d.rate))
 			if err != nil {
 				return err
 			}
@@ -233,13 +224,19 @@ func (m *comparison) profileAllocs(ctx context.Context, t *trial) (sides [2]*pro
 	return sides, m.keep(t, sides, "allocs")
 }
 
-func read(path string) (*decode.Table, error) {
-	f, err := os.Open(path)
+// profile runs one side with a flag that writes a profile, and reads that.
+func (m *comparison) profile(ctx context.Context, t *trial, side, calls int, writes string, more ...string) (r slice.Record, of *decode.Table, err error) {
+	file := filepath.Join(m.temp, "profile")
+	if r, _, err = m.run1(ctx, t, side, strconv.Itoa(calls)+"x", append(more, writes+"="+file)...); err != nil {
+		return r, nil, err
+	}
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return r, nil, err
 	}
 	defer f.Close()
-	return new(decode.Decoder).Decode(f)
+	of, err = new(decode.Decoder).Decode(f)
+	return r, of, err
 }
 
 // keep writes the profiles of both sides where they stay.
