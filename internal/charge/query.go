@@ -49,12 +49,10 @@ var groups = [Whole + 1]struct {
 type Charge uint8
 
 const (
-	Flat       Charge = iota // the leaf
-	Cumulative               // every frame
-	// Resumed is Flat, but charges the function that was interrupted, and not the
-	// runtime's interrupt on top of it. On a busy machine most samples of a loop are in
-	// such interrupts.
-	Resumed
+	// Flat charges the leaf, or the function that was interrupted, and not the runtime's
+	// interrupt on top of it. On a busy machine most samples of a loop are in such interrupts.
+	Flat       Charge = iota
+	Cumulative        // every frame
 	// Inner charges the function in whose body the sample was taken, and its callers up
 	// to the entry point, which is left out: see the package's doc.
 	Inner

@@ -45,9 +45,9 @@ func (c *Counter) reaches(q *Query) bool {
 	}
 	switch q.Charge {
 	case Flat:
-		s.only(0, q)
-	case Resumed:
-		s.only(int(s.resumed), q)
+		if s.only(int(s.resumed), q); q.Unit == Pattern { // which may name the interrupt
+			s.from = 0
+		}
 	case Inner:
 		s.within(int(s.working), q)
 	case Waiting:
@@ -151,7 +151,7 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 // from Stack.from on, with -1 for none. For a query by patterns it lists functions. The
 // list is valid until the next call.
 func (c *Counter) keys(q *Query) []int32 {
-	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.by[Package].of, q.Charge <= Resumed
+	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.by[Package].of, q.Charge <= Cumulative
 	if q.Unit == Labelled {
 		return c.valueKey(q)
 	}
@@ -184,7 +184,7 @@ func (c *Counter) keys(q *Query) []int32 {
 
 // doors reports whether foreign code is charged at its doors only.
 func (q *Query) doors() bool {
-	return q.Unit != Pattern && !groups[q.Unit].foreign && q.Charge > Resumed
+	return q.Unit != Pattern && !groups[q.Unit].foreign && q.Charge > Cumulative
 }
 
 // doors lists the functions that the frames are charged to, with -1 for none. A function of the

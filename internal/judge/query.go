@@ -201,10 +201,8 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	r.value = v
 	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
-	case r.Flat && r.Class.IsEach():
-		q.Charge = charge.Resumed
 	case r.Flat:
-		q.Charge = charge.Flat // a named function is charged as pprof counts it
+		q.Charge = charge.Flat
 	case r.subject >= 0, r.Literal:
 	case r.kind == kinds.GoroutineLeak:
 		q.Charge = charge.Started
