@@ -73,26 +73,39 @@ func (u *Usage) of(r *Rule) float64 {
 	return u.Objects
 }
 
+// Plus is what was used in both.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{Elapsed: u.Elapsed + v.Elapsed, CPU: u.CPU + v.CPU, Bytes: u.Bytes + v.Bytes, Objects: u.Objects + v.Objects}
+}
+
 // Count judges a rule that is judged by counters ([Needs]) by what was used since it was last judged
-// so. last is the finding on the last window of that time, whose profile may show offenders. Without
-// work, or under a condition that the figures of the process do not meet, nothing is counted (ok is
-// false), and last stands, but proves nothing. again says that there was too little work to
-// tell: the next period is to be judged together with this one.
-func (r *Rule) Count(last Finding, u Usage, figures map[string]float64, period time.Duration) (f Finding, ok, again bool) {
+// so. before is what was used without work before that. last is the finding on the last window of that time,
+// whose profile may show offenders. Without work, or under a condition that the figures of the process do not
+// meet, nothing is counted (ok is false), and last stands, but proves nothing. again says that there was too
+// little work to tell: the next period is to be judged together with this one. If there was none, it belongs to what
+// was used before.
+//
+// A unit of work counts when it ends, and may have begun before. So a pass has to be true with all that was used
+// before, and a fail without it, because a process also uses some without work.
+func (r *Rule) Count(last Finding, before, u Usage, figures map[string]float64, period time.Duration) (f Finding, ok, again bool) {
 	f = last
 	f.Proven, f.Evidence = f.Verdict, 0 // windows cover only a part of the period
 	reason, over := CountedOver{Elapsed: u.Elapsed}, u.Elapsed.Seconds()
 	heavy := over * r.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
+	known := false
 	if r.Per != "" {
-		over = u.Work[r.Per]
+		over, known = u.Work[r.Per]
 		heavy, reason.Work = over/heavyRequests, over
 	}
 	value := u.of(r) / over
-	if r.When.UnmetBy(figures) != nil || over <= 0 || math.IsInf(value, 1) { // last says why
-		return f, false, false
+	if unmet := r.When.UnmetBy(figures) != nil; unmet || over <= 0 || math.IsInf(value, 1) { // last says why
+		return f, false, known && !unmet
 	}
 	e := evidence.Counted(value, r.Limit)
-	if e.Verdict == evidence.Fail && !(evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy) {
+	if all := u.Plus(before); e.Verdict == evidence.Pass && all.of(r)/over > r.Limit {
+		e = evidence.Counted(all.of(r)/over, r.Limit)
+		e.Verdict, reason.Elapsed, reason.Little = evidence.Inconclusive, all.Elapsed, true
+	} else if e.Verdict == evidence.Fail && !(evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy) {
 		// A single request could decide.
 		e.Verdict, reason.Little = evidence.Inconclusive, true
 		again = u.Elapsed < pooledPeriods*period

@@ -125,7 +125,7 @@ func TestCountedNextToNothing(t *testing.T) {
 	s := newStill(t, nil, "process below 20ms per request")
 	from := Reading{Snapshot: process.Snapshot{At: s.Started}, Work: Answers{"request": {N: 0}}}
 	now := Reading{Snapshot: process.Snapshot{At: s.Started.Add(time.Minute), CPU: time.Minute}, Work: Answers{"request": {N: 5e-324}}}
-	f, ok, _ := s.Budgets.Budgets[0].Rule.Count(judge.Finding{}, from.until(&now), nil, time.Minute)
+	f, ok, _ := s.Budgets.Budgets[0].Rule.Count(judge.Finding{}, judge.Usage{}, from.until(&now), nil, time.Minute)
 	if ok || math.IsInf(f.Value, 0) {
 		t.Errorf("%+v, want no result", f)
 	}
@@ -142,8 +142,8 @@ func TestLittleWork(t *testing.T) {
 		want       budget.Verdict
 		reason     string
 	}{
-		{20, 0.8, budget.Inconclusive, `the process at 40ms, by its CPU counted over 20 of "request" in 1m0s, too little work to tell so close to the limit; the limit is 20ms`},
-		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, too little work to tell so close to the limit; the limit is 20ms`},
+		{20, 0.8, budget.Inconclusive, `the process at 40ms, by its CPU counted over 20 of "request" in 1m0s, too little work to tell; the limit is 20ms`},
+		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, too little work to tell; the limit is 20ms`},
 		{200, 8, budget.Fail, `the process at 40ms, by its CPU counted over 200 of "request" in 3m0s; the limit is 20ms`},
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
 		{400, 12, budget.Inconclusive, `no request was counted in the window`},
@@ -159,6 +159,39 @@ func TestLittleWork(t *testing.T) {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
 		}
 		before = now
+	}
+}
+
+// A job counts when it ends. One that takes longer than a period costs what was used before, too: what is above the limit
+// is no pass. What a process uses without work is no reason to fail.
+func TestLongJobs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sentence string
+		minutes  [][2]float64 // of each, the CPU and the jobs that end
+		want     []budget.Verdict
+	}{
+		"three minutes":         {"process below 100s per job", [][2]float64{{60, 0}, {60, 0}, {60, 1}, {60, 0}, {60, 0}, {60, 1}}, []budget.Verdict{0, 0, 0, 0, 0, 0}},
+		"half of each minute":   {"process below 100s per job", [][2]float64{{30, 0}, {30, 0}, {30, 1}, {30, 0}, {30, 0}, {30, 1}}, []budget.Verdict{0, 0, budget.Pass, 0, 0, budget.Pass}},
+		"a pause":               {"process below 20ms per job", [][2]float64{{1, 100}, {1, 0}, {1, 0}, {1, 100}, {1, 100}}, []budget.Verdict{budget.Pass, 0, 0, 0, budget.Pass}},
+		"many, after a pause":   {"process below 20ms per job", [][2]float64{{0.1, 0}, {10, 1000}, {30, 1000}}, []budget.Verdict{0, budget.Pass, budget.Fail}},
+		"one too dear, a pause": {"process below 20ms per job", [][2]float64{{0.8, 20}, {0.8, 20}, {0, 0}, {6, 160}}, []budget.Verdict{0, 0, 0, budget.Fail}},
+		"idle":                  {"process below 100s per job when process above 0.1 cores", [][2]float64{{60, 0}, {1, 0}, {60, 1}, {1, 0}, {60, 1}}, []budget.Verdict{0, 0, 0, 0, budget.Pass}},
+	} {
+		s := newStill(t, nil, tt.sentence)
+		b := s.Budgets.Budgets[0]
+		k := s.judge.known[b]
+		before := Reading{Snapshot: process.Snapshot{At: s.Started}, Work: Answers{"job": {}}}
+		for i, m := range tt.minutes {
+			now := before
+			now.At, now.CPU, now.Work = before.At.Add(minute), before.CPU+time.Duration(m[0]*1e9), Answers{"job": {N: before.Work["job"].N + m[1]}}
+			r := &Measurement{before: &before, Now: &now}
+			r.Facts.Figures = map[string]float64{"cores": m[0] / 60}
+			f, _, _ := k.count(b, judge.Finding{Reason: judge.NoWork{}}, r, minute)
+			if got := bridge.Result[budget.Result](b.Of, f); got.Verdict != tt.want[i] {
+				t.Errorf("%s, minute %d: %s, want %v", name, i+1, got, tt.want[i])
+			}
+			before = now
+		}
 	}
 }
 

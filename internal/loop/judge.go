@@ -87,6 +87,7 @@ type memory struct {
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int
 	counted Reading          // the counters when it was last judged by them
+	unspent judge.Usage      // what was used before that without work
 	parts   []judge.Offender // of a figure that fails: by the last profile of it
 	work    Answers          // after the last window, while none of its work has been done
 }
@@ -235,9 +236,15 @@ func (k *memory) count(b *Budget, last judge.Finding, r *Measurement, every time
 	if from.At.IsZero() {
 		from = *r.before
 	}
-	f, ok, again := b.Rule.Count(last, from.until(r.Now), r.Facts.Figures, every)
-	if k.counted = from; !again {
-		k.counted = *r.Now
+	used := from.until(r.Now)
+	f, ok, again := b.Rule.Count(last, k.unspent, used, r.Facts.Figures, every)
+	switch k.counted = *r.Now; {
+	case again && ok:
+		k.counted = from
+	case again:
+		k.unspent = k.unspent.Plus(used)
+	case ok:
+		k.unspent = judge.Usage{}
 	}
 	return f, from.At, ok
 }

@@ -257,7 +257,7 @@ func (p *phrasing) countedOver(reason judge.CountedOver) string {
 	}
 	said := p.at() + ", by its " + what + " counted over " + period
 	if reason.Little {
-		said += ", too little work to tell so close to the limit"
+		said += ", too little work to tell"
 	}
 	return said + "; the limit is " + p.limit()
 }
