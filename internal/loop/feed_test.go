@@ -3,14 +3,19 @@ package loop
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/reference"
+	"github.com/profguard/profguard/internal/release"
 )
 
 // profileOf is a profile of folded stacks that begins at a time, unless that is zero.
@@ -148,7 +153,7 @@ func TestFedWindows(t *testing.T) {
 			mu.Lock()
 			rows += 100
 			mu.Unlock()
-			if err := s.Feed.Add(profileOf("cpu 15s\nmain.main;main.serve;fmt.Println 900\n", start), start, time.Now()); err != nil {
+			if err := s.Feed.Add(profileOf("cpu 15s\nmain.main;main.serve;fmt.Println 1400\n", start), start, time.Now()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -183,6 +188,42 @@ func TestFedWindows(t *testing.T) {
 			t.Errorf("after the feed has ended %d were taken", captures-own)
 		}
 	})
+}
+
+// TestFedTooFew: an agent whose samples stand for a fifth of the CPU that was used shows no function within an amount.
+// That is known of a window that follows another one.
+func TestFedTooFew(t *testing.T) {
+	for samples, want := range map[int]profiler.Outcome{200: profiler.Starved, 950: profiler.OK} {
+		synctest.Test(t, func(t *testing.T) {
+			keeper := reference.NewKeeper(reference.Config{Build: func() release.Build { return release.Build{} }, Now: time.Now})
+			s := newStill(t, func(c *Config) { c.Reference = keeper }, "x: fmt.Println below 0.5 cores")
+			s.took = func(r *Report) {
+				if w := &r.CPU; w.Outcome != want && w.CPU > 0 {
+					t.Errorf("%d samples: %v, %s, want %v", samples, w.Outcome, w.Reason, want)
+				}
+			}
+			time.Sleep(2 * minute)
+			for range 4 {
+				start := time.Now()
+				time.Sleep(10 * second)
+				if err := s.Feed.Add(profileOf(fmt.Sprintf("cpu 10s\nmain.main;main.serve;fmt.Println %d\n", samples), start), start, time.Now()); err != nil {
+					t.Fatal(err)
+				}
+				s.step(t)
+			}
+			b := s.Budgets.Budgets[0]
+			if now := s.judge.known[b]; (now.Verdicts[budget.Fail] == 0) != (want != profiler.OK) || now.Verdicts[budget.Pass] > 1 {
+				t.Errorf("%d samples: verdicts %v", samples, now.Verdicts)
+			}
+			if want != profiler.OK {
+				return
+			}
+			side, err := reference.Decode(new(decode.Decoder), keeper.Normal(), "")
+			if err != nil || side.Pieces.Count != 3 || side.Pieces.CPU != 30 { // of the first, the CPU is not known
+				t.Errorf("%v, and the reference has %v windows with %v seconds of CPU", err, side.Pieces.Count, side.Pieces.CPU)
+			}
+		})
+	}
 }
 
 func sawFire(s *still, name string) bool {

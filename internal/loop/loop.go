@@ -210,7 +210,7 @@ func (l *Loop) addUp(ctx context.Context, r *Report) {
 	if l.functions != nil {
 		r.Functions, r.Parts["functions"] = count(l.functions, functions.Window{Tree: charged, Seconds: w.Elapsed.Seconds(), Work: f.Work, NoWork: f.NoWork}, err)
 	}
-	if l.Reference == nil {
+	if l.Reference == nil || w.Fed && w.CPU == 0 { // the CPU is not known
 		return
 	}
 	if err == nil {

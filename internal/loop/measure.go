@@ -217,9 +217,10 @@ func (m *measurer) end(before *Reading, w profiler.Window, tried, early bool, no
 }
 
 // whenFed is the reading at the start of a window that was fed: that of the end of the one before,
-// if this one follows it. Otherwise the work in it is not known.
+// if this one follows it. Otherwise the work and the CPU in it are not known.
 func (m *measurer) whenFed(w *profiler.Window, now *Reading) *Reading {
 	if m.fed != nil && m.fed.At.Sub(w.Start).Abs() < max(w.Elapsed/10, fedSlack) {
+		w.CPU = time.Duration(process.Between(m.fed.Snapshot, now.Snapshot).Cores * float64(w.Elapsed))
 		return m.fed
 	}
 	r := &Reading{Snapshot: m.last, own: now.own, Work: Answers{}}
