@@ -216,7 +216,7 @@ func TestDefaultsAreNotIneffective(t *testing.T) {
 				t.Errorf("%s: ineffective %s, warning %q", b.Name, got, b.Warning)
 			}
 		}
-		if reason := g.Status().Budgets[2].Result.Reason; !strings.Contains(reason, "no function") {
+		if reason := g.Status().Budgets[3].Result.Reason; !strings.Contains(reason, "no function") {
 			t.Errorf("that nothing of it is linked is not in the reason: %q", reason)
 		}
 		g.Stop()

@@ -117,9 +117,10 @@ func (m *measurement) unmet(r *rule) Reason {
 	return r.When.unmet(value, known, m.facts.NoFigures[r.When.Figure])
 }
 
-// isNotLinked reports whether no function of the program matches the rule's pattern.
+// isNotLinked reports whether no function of the program matches the rule's pattern. What the profile shows is there:
+// a plugin was loaded, or C code has names.
 func (m *measurement) isNotLinked(r *rule) bool {
-	return r.Class == Pattern && slices.Contains(m.facts.NotLinked, r.Subject)
+	return r.Class == Pattern && slices.Contains(m.facts.NotLinked, r.Subject) && !m.has(r.subject)
 }
 
 // has reports whether a function of the profile matches a pattern.
