@@ -135,16 +135,16 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 	c.broken = c.flush(r)
 }
 
-// unitTime is the longest block: a unit may take very long, or nobody counts it.
+// unitTime is the longest block without a unit that was never counted: nobody may count it.
 const unitTime = 5 * time.Second
 
 // awaitsUnit reports whether a unit of a budget was not done yet in a block. A block without
 // one has CPU but no work, so its CPU would be left out. It does not wait for the first call,
 // which may last as long as the check.
 func (r *run) awaitsUnit(g span) bool {
-	return g.elapsed < unitTime && slices.ContainsFunc(r.cpu.of, func(i int) bool {
+	return slices.ContainsFunc(r.cpu.of, func(i int) bool {
 		per := r.rules[i].Per
-		return per != "" && g.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
+		return per != "" && g.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0) && (g.elapsed < unitTime || r.cpu.all.work[per] > 0)
 	})
 }
 

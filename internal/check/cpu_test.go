@@ -165,6 +165,29 @@ func TestBlocksWaitForUnits(t *testing.T) {
 	}
 }
 
+// TestBlocksWaitForLongUnits has a job of 8 s of CPU: no block ends within one.
+func TestBlocksWaitForLongUnits(t *testing.T) {
+	stack := []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
+	for sentence, want := range map[string]budget.Verdict{"check.burnGuilty below 4s per job": budget.Fail, "check.burnGuilty below 10s per job": budget.Pass} {
+		r, c := replayed(t, budget.Must(sentence))
+		jobs := 0.0
+		r.usual, r.Work = time.Millisecond, map[string]func() float64{"job": func() float64 { return jobs }}
+		c.last = r.done()
+		w := windowOf(t, labelledProfile("ours", 10, stack), block)
+		for i := range 2400 {
+			r.worker.Calls.Add(5)
+			if i%80 == 79 {
+				jobs++
+			}
+			c.add(r, w)
+		}
+		r.decided(t)
+		if o := r.reported(0); o.Verdict != want {
+			t.Errorf("%s, want %v", o.Result, want)
+		}
+	}
+}
+
 // A lost window ends the block before it: a block is of windows that follow each other.
 func TestBlocksEndAtALostWindow(t *testing.T) {
 	r, c := replayed(t, budget.Must("check.burnGuilty below 20%"))
