@@ -206,6 +206,9 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("-budget: %w", err)
 		}
+		if len(part) == 0 {
+			return nil, fmt.Errorf("-budget %q: there is no budget in it", sentence)
+		}
 		set = append(set, part...)
 	}
 	if len(set) == 0 {

@@ -65,6 +65,8 @@ func TestCompareMistakes(t *testing.T) {
 		{[]string{"-base", "HEAD", "-budget", "process below 2 cores"}, `expected a growth of the process per call, such as "process grows below 5% per call"`},
 		{[]string{"-base", "HEAD", "-budget", "no function grows above 5 points"}, "other budgets are for profguard check and guard.Check"},
 		{[]string{"-base", "HEAD", "-budget", "process grows below"}, "-budget: "},
+		{[]string{"-base", "HEAD", "-budget", ""}, `invalid value "" for flag -budget: expected a value, found none`},
+		{[]string{"-base", "HEAD", "-budget", "# later"}, `-budget "# later": there is no budget in it`},
 		{[]string{"-base", "HEAD", "-bench", "("}, "-bench: error parsing regexp"},
 	} {
 		var out, errs bytes.Buffer

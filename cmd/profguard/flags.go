@@ -64,7 +64,18 @@ func either(list []string) string {
 
 // appending reads a flag that may be given several times.
 func appending(list *[]string) func(string) error {
-	return func(s string) error { *list = append(*list, s); return nil }
+	return given(func(s string) { *list = append(*list, s) })
+}
+
+// given reads a flag that has a value. A script may have taken it from a variable that is not set.
+func given(set func(string)) func(string) error {
+	return func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return errors.New("expected a value, found none")
+		}
+		set(s)
+		return nil
+	}
 }
 
 // outputs are the formats of a report, each with its file, "" for standard output.

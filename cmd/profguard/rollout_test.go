@@ -37,6 +37,9 @@ func TestRolloutMisuse(t *testing.T) {
 		"expected one -job, found 2":           {"-job", "a", "-job", "b"},
 		"expected no arguments":                {"-job", "a", "b"},
 		"-limit and -process: expected":        {"-job", "a", "-limit", "0"},
+		`invalid value "" for flag -build`:     {"-job", "a", "-build", ""}, // a variable that is not set
+		`invalid value "" for flag -job`:       {"-job", ""},
+		`invalid value "/(/" for flag -except`: {"-job", "a", "-except", "/(/"},
 		"-since: expected":                     {"-job", "a", "-since", "1s"},
 		"expected -every of a second":          {"-job", "a", "-wait", "-1s"},
 		"expected text, json, markdown or":     {"-job", "a", "-o", "xml"},

@@ -28,6 +28,9 @@ func ParseBudgets(sentences []string) ([]Growth, error) {
 		if err := set.Validate(); err != nil {
 			return nil, fmt.Errorf("-budget: %w", err)
 		}
+		if len(set) == 0 {
+			return nil, fmt.Errorf("-budget %q: there is no budget in it", sentence)
+		}
 		for _, b := range set {
 			g := Growth{Sentence: b.String(), Limit: b.Limit.Value / 100, Allocs: b.Kind == budget.KindAllocs}
 			plain := budget.Budget{Name: b.Name, Subject: "process", Rule: budget.RuleGrows, Limit: budget.Amount{Value: b.Limit.Value, Unit: "%"}, Per: "call"}
