@@ -281,7 +281,7 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 			same[p.path] = true
 		}
 	}
-	if len(same) == 0 {
+	if len(same) == 0 || !m.changed.code {
 		return same, nil
 	}
 	readers, err := m.sides[head].builder.Readers(ctx, slices.Sorted(maps.Keys(same)))
@@ -292,9 +292,9 @@ func (m *comparison) same(ctx context.Context) (map[string]bool, error) {
 	return same, nil
 }
 
-// Differences are of files between the two sides: data, which any benchmark may read, or code, which is known
-// to be in a binary or not. Documentation is neither, and so are comments.
-type differences struct{ data, code bool }
+// Differences are of files between the two sides: data, which any benchmark may read, or code and documentation,
+// which are known to be in a binary or not. Documentation may be embedded, but no command runs it. Comments are none.
+type differences struct{ data, code, docs bool }
 
 func (m *comparison) readChanges(ctx context.Context) error {
 	changes, err := m.repo.Changes(ctx, m.from)
@@ -302,7 +302,9 @@ func (m *comparison) readChanges(ctx context.Context) error {
 		switch ext := filepath.Ext(name); {
 		case strings.Contains("/"+name, "/testdata/"):
 			m.changed.data = true
-		case ext == ".md", ext == ".go" && m.sameSource(name):
+		case ext == ".go" && m.sameSource(name):
+		case ext == ".md":
+			m.changed.docs = true
 		case ext == ".go", ext == ".mod", ext == ".sum", ext == ".work":
 			m.changed.code = true
 		default:

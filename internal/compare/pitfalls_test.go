@@ -121,6 +121,20 @@ package plain
 import "testing"
 
 func BenchmarkPlain(b *testing.B) { b.Fatal("is not run") }
+-- page/page.md --
+Hello
+-- page/page_test.go --
+package page
+
+import (
+	_ "embed"
+	"testing"
+)
+
+//go:embed page.md
+var page string
+
+func BenchmarkPage(b *testing.B) { b.Fatal(page) }
 `, `
 -- tool/main.go --
 package main
@@ -135,13 +149,17 @@ A shop.
 	if len(found) != 2 || found["runs.Tool"].Package == "" || found["parses.Parse"].Package == "" { // whatever the verdict in so short a time
 		t.Errorf("found %v", found)
 	}
-	if len(r.Packages) != 1 || r.Packages[0].Path != "example.com/shop/plain" || r.Packages[0].Verdict != report.Kept {
+	if len(r.Packages) != 2 || r.Packages[0].Path != "example.com/shop/page" || r.Packages[1].Path != "example.com/shop/plain" || r.Packages[1].Verdict != report.Kept {
 		t.Errorf("found %v", r.Packages)
 	}
 	git(t, dir, "checkout", "-q", "tool")
 	edit(t, filepath.Join(dir, "tool", "main.go"), "func main", "// main prints.\nfunc main")
-	if r, found = compared(t, c); len(found) != 0 || len(r.Packages) != 3 {
+	if r, found = compared(t, c); len(found) != 0 || len(r.Packages) != 4 {
 		t.Errorf("only the documentation and a comment differ, and found %v, %v", found, r.Packages)
+	}
+	edit(t, filepath.Join(dir, "page", "page.md"), "Hello", "Hello, world")
+	if r, found = compared(t, c); len(found) != 1 || found["page.Page"].Package == "" || len(r.Packages) != 3 {
+		t.Errorf("a binary has the documentation that differs, and found %v, %v", found, r.Packages)
 	}
 }
 
