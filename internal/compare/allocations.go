@@ -198,14 +198,19 @@ func places(t *decode.Table, s decode.Stack) iter.Seq[release.Frame] {
 	}
 }
 
-// isOurs reports whether a file is one of the module's. Paths are trimmed to begin with the path of
-// the module, or are those of a side.
+// isOurs reports whether a file is one of the repository's. Paths are trimmed to begin with the path of
+// a module, or are those of a side.
 func (m *comparison) isOurs(file string) bool { return m.inRepository(file) != file }
 
-// inRepository is a file below the root of the repository, and other files as they are.
+// inRepository is a file below the root of the repository, and other files as they are. The path of a module that is
+// not the main one has a version, also if a folder is in its place.
 func (m *comparison) inRepository(file string) string {
 	for _, cut := range m.roots {
-		if rest, ok := strings.CutPrefix(file, cut.from); ok {
+		rest, ok := strings.CutPrefix(file, cut.from)
+		if ok && strings.HasSuffix(cut.from, "@") {
+			_, rest, ok = strings.Cut(rest, "/")
+		}
+		if ok && !strings.Contains(rest, "@") {
 			return cut.to + rest
 		}
 	}

@@ -70,6 +70,23 @@ type comparison struct {
 // A root is the beginning of the paths of files, as profiles have it, and that below the repository.
 type root struct{ from, to string }
 
+// rootsOf are the roots of both sides, and of modules in the repository, those of a module inside another one first.
+func rootsOf(head, base string, modules map[string]string) []root {
+	roots := []root{{filepath.ToSlash(head) + "/", ""}, {filepath.ToSlash(base) + "/", ""}}
+	for from, dir := range modules {
+		folder, err := filepath.Rel(head, dir)
+		if err != nil || !filepath.IsLocal(folder) {
+			continue
+		}
+		if folder = filepath.ToSlash(folder) + "/"; folder == "./" {
+			folder = ""
+		}
+		roots = append(roots, root{from, folder})
+	}
+	slices.SortFunc(roots, func(a, b root) int { return cmp.Or(len(b.from)-len(a.from), strings.Compare(a.from, b.from)) })
+	return roots
+}
+
 // A side is the code before or after.
 type side struct {
 	root    string // of the repository, or of the base's files in comparison.temp
@@ -202,18 +219,7 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		return err
 	}
 	m.report.Head.Go = h.builder.Go
-	module, err := filepath.Rel(h.root, h.builder.ModuleDir)
-	if err != nil {
-		return err
-	}
-	if module = filepath.ToSlash(module) + "/"; module == "./" {
-		module = ""
-	}
-	m.roots = []root{
-		{h.builder.Module + "/", module},
-		{filepath.ToSlash(h.root) + "/", ""},
-		{filepath.ToSlash(b.root) + "/", ""},
-	}
+	m.roots = rootsOf(h.root, b.root, h.builder.Folders)
 	before := binary.Place{Dir: b.dir, Copy: b.root, Cache: binary.Cache(), Tree: from.Tree + inside}
 	if work := h.builder.Work; work != "" && !m.repo.Has(ctx, work) {
 		before.Work = work // one's own, around all revisions

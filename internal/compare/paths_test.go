@@ -7,6 +7,32 @@ import (
 	"github.com/profguard/profguard/internal/compare/repo"
 )
 
+// A module of the repository is compiled as a main module, or in the place of one that is required. Others with a path
+// like it are not here.
+func TestRoots(t *testing.T) {
+	dir := t.TempDir()
+	m := &comparison{roots: rootsOf(dir, "/tmp/base", map[string]string{
+		"example.com/shop/": dir, "example.com/shop/lib/": filepath.Join(dir, "lib"), "example.com/tax@": filepath.Join(dir, "libs", "tax"), "example.com/far@": filepath.Dir(dir),
+	})}
+	for file, want := range map[string]string{
+		"example.com/shop/shop.go":              "shop.go",
+		"example.com/shop/lib/lib.go":           "lib/lib.go",
+		"example.com/tax@v1.2.3/vat/vat.go":     "libs/tax/vat/vat.go",
+		"/tmp/base/shop.go":                     "shop.go",
+		dir + "/lib/lib.go":                     "lib/lib.go",
+		"example.com/shop/old@v1.0.0/old.go":    "",
+		"example.com/far@v1.0.0/far.go":         "",
+		"example.com/taxes@v1.0.0/vat/vat.go":   "",
+		"example.com/tax/v2@v2.0.0/vat/vat.go":  "",
+		"strings/strings.go":                    "",
+		dir + "/.cache/mod/x.com/a@v1.0.0/a.go": "",
+	} {
+		if got := m.inRepository(file); got != want && (want != "" || got != file) {
+			t.Errorf("%s: expected %q, found %q", file, want, got)
+		}
+	}
+}
+
 // A file has one form, whoever names it; others stay.
 func TestTidy(t *testing.T) {
 	dir := t.TempDir()

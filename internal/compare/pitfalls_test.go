@@ -339,8 +339,8 @@ func Sum(n int) (sum int) {
 			}
 			t.Setenv(c.env, c.value)
 			_, found := compared(t, quick(t, filepath.Join(dir, "app"), "."))
-			if b := found["app.Sum"]; b.Verdict != report.Broken || b.Reason != "CPU time above 60%" {
-				t.Errorf("found %s, %q", b.Verdict, b.Reason)
+			if b := found["app.Sum"]; b.Verdict != report.Broken || b.Reason != "CPU time above 60%" || b.Why == nil || b.Why.File != "lib/lib.go" {
+				t.Errorf("found %s, %q, %+v", b.Verdict, b.Reason, b.Why)
 			}
 			after := content(t, dir)
 			for path := range after {

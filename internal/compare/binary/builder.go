@@ -26,6 +26,7 @@ type Builder struct {
 	Work      string // the go.work that it found, or ""
 	Module    string // the path of the main module
 	ModuleDir string
+	Folders   map[string]string // of all modules that are compiled from a folder, by how paths in a trimmed binary begin
 
 	at      Place
 	goroot  string // a link to the toolchain
@@ -107,13 +108,48 @@ func New(ctx context.Context, at Place) (*Builder, error) {
 	if text, err = b.run(ctx, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}"); err != nil {
 		return nil, err
 	}
+	if b.Folders, err = b.replaced(ctx, mod); err != nil {
+		return nil, err
+	}
 	for line := range strings.Lines(string(text)) { // a workspace has several
 		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		b.Folders[path+"/"] = dir
 		if inside := dir == at.Dir || strings.HasPrefix(at.Dir, dir+string(filepath.Separator)); b.Module == "" || inside && len(dir) > len(b.ModuleDir) {
 			b.Module, b.ModuleDir = path, dir
 		}
 	}
 	return b, nil
+}
+
+// replaced are the folders that a go.mod names in the place of modules.
+func (b *Builder) replaced(ctx context.Context, mod string) (map[string]string, error) {
+	folders := map[string]string{}
+	if mod == "" || mod == os.DevNull { // a workspace around the folder
+		return folders, nil
+	}
+	text, err := b.run(ctx, "mod", "edit", "-json", mod)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", mod, err)
+	}
+	for _, r := range file.Replace {
+		if r.New.Version != "" {
+			continue // by a module
+		}
+		dir := filepath.FromSlash(r.New.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(mod), dir)
+		}
+		folders[r.Old.Path+"@"] = dir
+	}
+	return folders, nil
 }
 
 // usesOthers reports whether code from elsewhere on this machine may be compiled in, which may change
