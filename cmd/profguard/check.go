@@ -150,6 +150,9 @@ func (s *source) inputs(ctx context.Context, args []string, set budget.Set, fact
 		in.facts.Work = knownWork(in.table, facts.Work)
 	}
 	in.facts.Kind = cmp.Or(facts.Kind, in.kind)
+	if kind := in.describe().Kind; len(args) > 1 && kinds.Of(kind).Taken == kinds.State {
+		return nil, fmt.Errorf("expected one profile of %s, found %d: each is of a moment, and their sum is of none", kind, len(args))
+	}
 	return []*input{in}, nil
 }
 

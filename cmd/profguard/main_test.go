@@ -112,6 +112,9 @@ main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 6000
 main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 400000000
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 600000000
 `,
+	"later-heap.pprof": `heap
+main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 450000000
+`,
 }
 
 // write puts the files of the tests into the working directory.
@@ -319,6 +322,8 @@ var commands = []string{
 	"check -b budgets.txt large",
 	"check -b budgets.txt bomb",
 	"check -b budgets.txt shop.pprof heap.pprof",
+	"check -budget|example.com/shop.cache below 500MB of heap|heap.pprof|later-heap.pprof",
+	"check -budget|example.com/shop.cache below 500MB of heap|later-heap.pprof",
 	"check -b budgets.txt - - < shop.pprof",
 	"check -b budgets.txt -seconds 0 URL",
 	"check -b budgets.txt -seconds 90 URL",
