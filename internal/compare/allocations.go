@@ -50,7 +50,10 @@ func (m *comparison) allocations(t *trial, sides [2]*profiled, escaped func(file
 	why := &report.Why{}
 	for _, c := range list[:min(len(list), mostRows)] {
 		file, grows, said := m.inRepository(c.File), c.bytes > 0 || c.count > 0, ""
-		text := fmt.Sprintf("%+.3g allocations, %s%s a call: %s, %s:%d", c.count, sign(c.bytes), unit.Format(math.Round(math.Abs(c.bytes)), unit.Bytes), c.Function, file, c.Line)
+		text := fmt.Sprintf("%s%s a call: %s, %s:%d", sign(c.bytes), unit.Format(math.Round(math.Abs(c.bytes)), unit.Bytes), c.Function, file, c.Line)
+		if math.Abs(c.count) >= leastAllocs {
+			text = fmt.Sprintf("%+.3g allocations, ", c.count) + text
+		}
 		unchanged := c.same && c.before < leastAllocs && c.count >= leastAllocs
 		if unchanged {
 			said = escaped(file, c.Line)

@@ -61,7 +61,7 @@ func TestAllocations(t *testing.T) {
 	}
 	want := []string{
 		"+2 allocations, +64B a call: m.b, x.go:7",
-		"+0 allocations, +32B a call: m.c, y.go:5",
+		"+32B a call: m.c, y.go:5",
 		"+1 allocations, +8B a call: m.a, x.go:3, a line that did not change: now the compiler says moved to heap: x.go3",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || why.File != "x.go" || why.Line != 7 {
