@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,22 @@ func TestTouched(t *testing.T) {
 	}
 	if got := e.touched("other.go", 3); got != (growth.Change{}) {
 		t.Errorf("found %+v", got)
+	}
+}
+
+// A benchmark that is itself changed is told, and not one beside it, or with the same name elsewhere.
+func TestRewritten(t *testing.T) {
+	e := edited(t)
+	text := "package x\n\nfunc BenchmarkA(b *testing.B) {\n\tfor b.Loop() {\n\t\ta(2)\n\t}\n}\n\nfunc BenchmarkB(b *testing.B) {\n}\n"
+	if err := os.WriteFile(filepath.Join(e.root, "x_test.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.files["x_test.go"] = []repo.Edit{{At0: 5, N0: 1, At: 5, N: 1}}
+	for title, want := range map[string]string{". BenchmarkA": "x_test.go:3", ". BenchmarkA/small": "x_test.go:3", ". BenchmarkB": "", "y BenchmarkA": "", ". b": ""} {
+		folder, name, _ := strings.Cut(title, " ")
+		if got := e.rewritten(folder, name); got != want {
+			t.Errorf("%s: expected %q, found %q", title, want, got)
+		}
 	}
 }
 

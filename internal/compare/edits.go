@@ -2,10 +2,13 @@ package compare
 
 import (
 	"context"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/profguard/profguard/internal/compare/growth"
 	"github.com/profguard/profguard/internal/compare/repo"
@@ -19,7 +22,10 @@ type edits struct {
 }
 
 // A span is a function's first and last line.
-type span struct{ from, to int }
+type span struct {
+	name     string
+	from, to int
+}
 
 // edited reads the edits between both sides. Without them nothing is known to be touched.
 func (m *comparison) edited(ctx context.Context) *edits {
@@ -34,22 +40,44 @@ func (m *comparison) edited(ctx context.Context) *edits {
 
 // touched says whether the change touches a line of the head, or the function around it.
 func (e *edits) touched(file string, line int) (c growth.Change) {
+	for _, edit := range e.files[file] {
+		c.Line = c.Line || edit.Has(line)
+	}
+	for _, s := range e.spans(file) {
+		c.Function = c.Function || s.from <= line && line <= s.to
+	}
+	return c
+}
+
+// spans are the functions of a file that the change touches.
+func (e *edits) spans(file string) []span {
 	list := e.files[file]
 	if len(list) == 0 {
-		return c
-	}
-	for _, edit := range list {
-		c.Line = c.Line || edit.Has(line)
+		return nil
 	}
 	spans, known := e.funcs[file]
 	if !known {
 		spans = touchedFuncs(filepath.Join(e.root, filepath.FromSlash(file)), list)
 		e.funcs[file] = spans
 	}
-	for _, s := range spans {
-		c.Function = c.Function || s.from <= line && line <= s.to
+	return spans
+}
+
+// rewritten is where a benchmark of a folder is itself changed, "" if it is not: it may do more than before, by code that
+// costs the same.
+func (e *edits) rewritten(folder, benchmark string) string {
+	benchmark, _, _ = strings.Cut(benchmark, "/")
+	for file := range e.files {
+		if path.Dir(file) != folder || !strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, s := range e.spans(file) {
+			if s.name == benchmark {
+				return fmt.Sprintf("%s:%d", file, s.from)
+			}
+		}
 	}
-	return c
+	return ""
 }
 
 // touchedFuncs are the functions of a file with lines that differ.
@@ -64,7 +92,7 @@ func touchedFuncs(path string, list []repo.Edit) (spans []span) {
 		if !ok {
 			continue
 		}
-		s := span{set.PositionFor(f.Pos(), false).Line, set.PositionFor(f.End(), false).Line}
+		s := span{f.Name.Name, set.PositionFor(f.Pos(), false).Line, set.PositionFor(f.End(), false).Line}
 		for _, e := range list {
 			last := e.At + max(e.N, 1) - 1
 			if e.At <= s.to && last >= s.from && (e.N > 0 || e.At < s.to) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,6 +69,9 @@ func (m *comparison) explain(ctx context.Context, list []*trial) {
 			why = &report.Why{Note: timeIsUp}
 		case err != nil:
 			why = &report.Why{Note: "no profile: " + err.Error()}
+		}
+		if at := m.edits.rewritten(path.Dir(m.inRepository(t.pkg.path+"/x")), t.name); at != "" && !t.pkg.new {
+			why.Add(&report.Why{Note: "the benchmark itself is changed, " + at + ": it may do more than before"})
 		}
 		m.tell(t, why)
 	}
