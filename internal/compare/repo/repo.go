@@ -110,7 +110,7 @@ func (r *Repo) Has(ctx context.Context, path string) bool {
 	return err != nil // 1 for one that is not ignored
 }
 
-// Checkout writes the files of a revision into a folder, which it makes.
+// Checkout writes the files of a revision into a folder, which it makes, with those of submodules that are here.
 func (r *Repo) Checkout(ctx context.Context, rev Revision, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -123,6 +123,25 @@ func (r *Repo) Checkout(ctx context.Context, rev Revision, dir string) error {
 	}
 	if _, err := git(ctx, r.root, env, "checkout-index", "--all", "--prefix="+filepath.ToSlash(dir)+"/"); err != nil {
 		return fmt.Errorf("writing the files of %s to %s: %w", rev.Short(), dir, err)
+	}
+	list, err := git(ctx, r.root, nil, "ls-tree", "-r", "-z", rev.Hash)
+	if err != nil {
+		return err
+	}
+	for entry := range strings.SplitSeq(list, "\x00") {
+		about, path, _ := strings.Cut(entry, "\t")
+		hash, is := strings.CutPrefix(about, "160000 commit ")
+		module := &Repo{root: filepath.Join(r.root, filepath.FromSlash(path))}
+		if _, err := os.Stat(filepath.Join(module.root, ".git")); !is || err != nil {
+			continue
+		}
+		at, err := module.Resolve(ctx, hash)
+		if err != nil {
+			continue // a shallow one has only its newest commit
+		}
+		if err := module.Checkout(ctx, at, filepath.Join(dir, filepath.FromSlash(path))); err != nil {
+			return err
+		}
 	}
 	return nil
 }

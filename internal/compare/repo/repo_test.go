@@ -95,6 +95,38 @@ func TestBaseUnrelated(t *testing.T) {
 	}
 }
 
+// The base has the files of its submodules, at its commit of them, but not of one that is not here.
+func TestCheckoutSubmodules(t *testing.T) {
+	lib := t.TempDir()
+	run(t, lib, "init", "-q")
+	write(t, filepath.Join(lib, "lib.go"), "first\n")
+	run(t, lib, "add", "-A")
+	run(t, lib, "commit", "-q", "-m", "first")
+	r := forked(t)
+	for _, name := range []string{"libs/here", "libs/absent"} {
+		run(t, r.Root(), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, name)
+	}
+	run(t, r.Root(), "commit", "-q", "-m", "submodules")
+	run(t, r.Root(), "submodule", "--quiet", "deinit", "libs/absent")
+	here := filepath.Join(r.Root(), "libs", "here")
+	write(t, filepath.Join(here, "lib.go"), "second\n")
+	run(t, here, "commit", "-qam", "second")
+	head, err := r.Resolve(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "base")
+	if err := r.Checkout(t.Context(), head, dir); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "libs", "here", "lib.go")); err != nil || string(text) != "first\n" {
+		t.Errorf("found %q, %v", text, err)
+	}
+	if list, err := filepath.Glob(filepath.Join(dir, "libs", "*", "*")); err != nil || len(list) != 1 {
+		t.Errorf("found %q, %v", list, err)
+	}
+}
+
 func TestResolveMistakes(t *testing.T) {
 	r := forked(t)
 	for _, name := range []string{"nowhere", "--output=x", "", "HEAD^{tree}"} {
