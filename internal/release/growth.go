@@ -77,7 +77,7 @@ func (c *comparing) measureShares(m measured) (_ measured, why string) {
 	case !known && !perSecond:
 		why = "too few functions have samples in both builds, and the measured time is unknown: budgets per unit of work can tell"
 	case known:
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("points are of what everything cost before, if most functions cost the same, whose shares are %.2g of what they were", common))
+		c.result.Notes = append(c.result.Notes, fmt.Sprintf("points assume that most functions cost what they did before: their shares are %.2g of what they were", common))
 		return m, ""
 	default:
 		return m, ""
