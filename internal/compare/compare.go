@@ -25,6 +25,7 @@ import (
 	"github.com/profguard/profguard/internal/compare/repo"
 	"github.com/profguard/profguard/internal/compare/report"
 	"github.com/profguard/profguard/internal/compare/slice"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A Config says what to compare.
@@ -148,6 +149,9 @@ func (m *comparison) run(ctx context.Context) error {
 	list, err := m.discover(ctx)
 	if err != nil {
 		return err
+	}
+	if paths := len(m.bins); paths > 0 && len(list)+len(m.report.Benchmarks)+len(m.report.Packages) == 0 && m.Bench != "." {
+		return fmt.Errorf("-bench: expected a benchmark that matches %q, none in %s has run", m.Bench, unit.Plural(int64(paths), "package"))
 	}
 	m.noteNew(list)
 	trials, err := m.measure(ctx, list)

@@ -368,13 +368,14 @@ func TestRunMistakes(t *testing.T) {
 			git(t, dir, "clone", "-q", "--depth=1", "file://"+dir, to)
 			c.Dir, c.Base = to, "HEAD~1"
 		}, "this is a shallow clone"},
-		"no repository":     {func(t *testing.T, c *Config) { c.Dir = t.TempDir() }, "expected a git repository with a working tree"},
-		"no git":            {func(t *testing.T, c *Config) { t.Setenv("PATH", t.TempDir()) }, "expected git in PATH, found none"},
-		"no module":         {func(t *testing.T, c *Config) { remove(t, filepath.Join(dir, "go.mod")) }, "this repository has modules in ., other: run the command there"},
-		"no such package":   {func(_ *testing.T, c *Config) { c.Patterns = []string{"./nowhere"} }, "nowhere"},
-		"option as a name":  {func(_ *testing.T, c *Config) { c.Base = "--all" }, `expected a commit, found "--all"`},
-		"no such benchmark": {func(_ *testing.T, c *Config) { c.Bench, c.Patterns = "NoSuch", []string{"./bn", "./same"} }, `-bench: expected a benchmark that matches "NoSuch", found none in 2 packages: there is BenchmarkSum`},
-		"overlay":           {func(t *testing.T, c *Config) { t.Setenv("GOFLAGS", "-overlay=x.json") }, "expected GOFLAGS without -overlay"},
+		"no repository":         {func(t *testing.T, c *Config) { c.Dir = t.TempDir() }, "expected a git repository with a working tree"},
+		"no git":                {func(t *testing.T, c *Config) { t.Setenv("PATH", t.TempDir()) }, "expected git in PATH, found none"},
+		"no module":             {func(t *testing.T, c *Config) { remove(t, filepath.Join(dir, "go.mod")) }, "this repository has modules in ., other: run the command there"},
+		"no such package":       {func(_ *testing.T, c *Config) { c.Patterns = []string{"./nowhere"} }, "nowhere"},
+		"option as a name":      {func(_ *testing.T, c *Config) { c.Base = "--all" }, `expected a commit, found "--all"`},
+		"no such benchmark":     {func(_ *testing.T, c *Config) { c.Bench, c.Patterns = "NoSuch", []string{"./bn", "./same"} }, `-bench: expected a benchmark that matches "NoSuch", found none in 2 packages: there is BenchmarkSum`},
+		"no such sub-benchmark": {func(_ *testing.T, c *Config) { c.Bench, c.Patterns = "Sum/none", []string{"./bn"} }, `-bench: expected a benchmark that matches "Sum/none", none in 1 package has run`},
+		"overlay":               {func(t *testing.T, c *Config) { t.Setenv("GOFLAGS", "-overlay=x.json") }, "expected GOFLAGS without -overlay"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := quick(t, dir, "./bn")
