@@ -238,6 +238,9 @@ func (m *comparison) open(ctx context.Context) (err error) {
 		return fmt.Errorf("base: %w", err)
 	}
 	m.report.Base.Go = b.builder.Go
+	if was, now := b.builder.Module, h.builder.Module; was != now {
+		m.note("the module is %s at the base and %s now: packages are compared by their import paths", was, now)
+	}
 	if m.report.Base.Go != m.report.Head.Go {
 		m.note("the base is built by %s and the head by %s: the difference includes what changed between these Go releases", m.report.Base.Go, m.report.Head.Go)
 	}

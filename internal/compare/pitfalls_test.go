@@ -163,6 +163,17 @@ A shop.
 	}
 }
 
+// The benchmarks of a module with a new path have nothing to be compared with, and that is why.
+func TestRunRenamed(t *testing.T) {
+	t.Parallel()
+	const files = "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n-- shop_test.go --\npackage shop\n\nimport \"testing\"\n\nfunc BenchmarkSum(b *testing.B) {}\n"
+	r, _ := compared(t, quickBeside(t, changed(t, files, strings.Replace(files, "shop\n", "shop/v2\n", 1)), "."))
+	const want = "the module is example.com/shop at the base and example.com/shop/v2 now: packages are compared by their import paths"
+	if r.Verdict() != report.Undecided || len(r.Notes) != 1 || r.Notes[0] != want {
+		t.Errorf("found %s, %q", r.Verdict(), r.Notes)
+	}
+}
+
 // What fails on both sides is never broken, whichever is run first, and a binary that fails is one row.
 func TestRunFailsOnBothSides(t *testing.T) {
 	t.Parallel()
