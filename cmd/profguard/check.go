@@ -167,7 +167,7 @@ func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*
 	for _, in := range list {
 		if by[in] = judge.Unjudged(len(set), in.err); in.table != nil {
 			if by[in], err = judge.New(rules).Table(context.Background(), in.table, in.facts); err != nil {
-				return nil, nil, err
+				return nil, nil, fmt.Errorf("%s: %w", in.from, err)
 			}
 		}
 	}

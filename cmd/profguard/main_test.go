@@ -112,6 +112,7 @@ main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 6000
 main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 400000000
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 600000000
 `,
+	"difference.pprof": "cpu 10s\nmain.main;main.serve 100\nmain.main;main.mail -140\n",
 	"later-heap.pprof": `heap
 main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 450000000
 `,
@@ -321,6 +322,7 @@ var commands = []string{
 	"check -b budgets.txt page.html",
 	"check -b budgets.txt large",
 	"check -b budgets.txt bomb",
+	"check -b budgets.txt difference.pprof",
 	"check -b budgets.txt shop.pprof heap.pprof",
 	"check -budget|example.com/shop.cache below 500MB of heap|heap.pprof|later-heap.pprof",
 	"check -budget|example.com/shop.cache below 500MB of heap|later-heap.pprof",
