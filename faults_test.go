@@ -106,7 +106,7 @@ var faults = []struct{ fault, folder, test string }{
 	90: {"a budget has a name of 100,000 letters", "budget", "TestFault_90_LongName"},
 	91: {"profiles of nearly 10,000 goroutines", "guard", "TestFault_91_GoroutineProfiles"},
 	92: {"a check waits for a core between two readings", "internal/check", "TestFault_92_BetweenReadings"},
-	93: {"metrics of two processes", "cmd/profguard", "TestFault_93_MetricsOfTwoProcesses"},
+	93: {"metrics of two processes", "internal/service", "TestFault_93_MetricsOfTwoProcesses"},
 
 	// Of many processes.
 	110: {"counters that reset", "internal/rollout", "TestFault_110_CountersReset"},
@@ -116,8 +116,8 @@ var faults = []struct{ fault, folder, test string }{
 	114: {"a unit of work that one build does not have", "internal/rollout", "TestFault_114_UnitOfOneBuild"},
 	115: {"clocks that differ", "internal/rollout", "TestFault_115_Clocks"},
 	116: {"a build with one process", "internal/rollout", "TestFault_116_OneProcess"},
-	117: {"hostile metrics of a service", "cmd/profguard", "TestFault_117_HostileMetrics"},
-	118: {"hostile targets of a probe", "cmd/profguard", "TestFault_118_HostileTarget"},
+	117: {"hostile metrics of a service", "internal/service", "TestFault_117_HostileMetrics"},
+	118: {"hostile targets of a probe", "internal/probe", "TestFault_118_HostileTarget"},
 	130: {"a reference is damaged, or of a newer form", "internal/reference", "TestFault_130_DamagedReference"},
 	131: {"a reference of the future", "internal/dumps", "TestFault_131_ReferenceOfTheFuture"},
 	132: {"two processes write a reference", "internal/dumps", "TestFault_132_ReferenceByTwo"},

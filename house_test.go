@@ -57,6 +57,8 @@ func TestDependenciesPointOneWay(t *testing.T) {
 	for _, name := range []string{"decode", "evidence", "kinds", "names", "pattern", "spelling", "unit", "charge", "alert", "tree", "release", "judge", "words", "bridge"} {
 		leaves[module+"/internal/"+name] = true
 	}
+	// The probe is an exporter.
+	prometheusIn := map[string]bool{"internal/series": true, "internal/probe": true, "internal/registry": true, "cmd/profguard": true}
 	for _, p := range list(t, "./...") {
 		rel := strings.TrimPrefix(p.ImportPath, module+"/")
 		for _, dep := range p.Deps {
@@ -66,8 +68,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 				t.Errorf("%s depends on %s: only examples may stand on guard", rel, dep)
 			case rel == "internal/work" && (dep == module+"/budget" || dep == module+"/internal/judge"):
 				t.Errorf("%s depends on %s: whose samples are is no question of budgets", rel, dep)
-			case (rel == "cmd/profguard" || rel == "internal/series") && isBelow(dep, "github.com/prometheus"): // the probe is an exporter
-			case rel == "internal/registry" && isBelow(dep, "github.com/prometheus"): // where counters of work come from
+			case prometheusIn[rel] && isBelow(dep, "github.com/prometheus"):
 			case isBelow(dep, "github.com/prometheus"), isBelow(dep, "go.opentelemetry.io"):
 				t.Errorf("%s depends on %s: only guard knows where things go to", rel, dep)
 			}

@@ -123,19 +123,19 @@ func guardMetrics(t *testing.T) string {
 
 func probeMetrics(t *testing.T) string {
 	var rows [][]string
-	for _, m := range metricsIn(t, "cmd/profguard/target.go", "cmd/profguard/probe.go") {
+	for _, m := range metricsIn(t, "internal/probe/target.go", "internal/probe/probe.go") {
 		rows = append(rows, []string{code(m.name), codes(m.labels), m.help})
 	}
 	return table(t, []string{"Metric", "Labels", "Meaning"}, rows)
 }
 
 func probeResults(t *testing.T) string {
-	return table(t, []string{"Result", "Meaning"}, rowsOf(t, "cmd/profguard", "probeResults"))
+	return table(t, []string{"Result", "Meaning"}, rowsOf(t, "internal/probe", "probeResults"))
 }
 
 func probeReasons(t *testing.T) string {
 	var rows [][]string
-	inFunc(t, "cmd/profguard", "reasonOf", func(file *ast.File, n ast.Node) {
+	inFunc(t, "internal/probe", "reasonOf", func(file *ast.File, n ast.Node) {
 		if r, is := n.(*ast.ReturnStmt); is && text(r.Results[0]) != "" {
 			rows = append(rows, []string{code(text(r.Results[0])), behind(file, r)})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/release"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -25,15 +26,15 @@ type described struct {
 
 // describe describes the profile of an input.
 func (in *input) describe() described {
-	d := described{Source: in.from, Kind: cmp.Or(in.facts.Kind, in.kind)}
+	d := described{Source: in.from, Kind: cmp.Or(in.Facts.Kind, in.Kind)}
 	switch {
-	case in.table == nil && in.err != nil:
-		d.Error = in.err.Error()
-	case in.table != nil:
-		d.Kind = cmp.Or(d.Kind, kindOf(in.table))
-		d.Samples, d.Seconds = in.table.Count(), float64(in.table.DurationNanos)*1e-9
+	case in.Table == nil && in.Err != nil:
+		d.Error = in.Err.Error()
+	case in.Table != nil:
+		d.Kind = cmp.Or(d.Kind, kindOf(in.Table))
+		d.Samples, d.Seconds = in.Table.Count(), float64(in.Table.DurationNanos)*1e-9
 		if d.Kind == kinds.CPU {
-			d.Cores = coresOf(in.table)
+			d.Cores = release.Cores(in.Table)
 		}
 	}
 	return d
@@ -73,22 +74,4 @@ func kindOf(t *decode.Table) string {
 		}
 	}
 	return ""
-}
-
-// total adds up the values of a type.
-func total(t *decode.Table, name string) (sum float64) {
-	i := slices.IndexFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name })
-	for ; i >= 0 && i < len(t.Values); i += len(t.Types) {
-		sum += float64(t.Values[i])
-	}
-	return sum
-}
-
-// coresOf is the CPU that the program used, in cores, 0 if the profile does not have its
-// duration or the meaning of a sample.
-func coresOf(t *decode.Table) float64 {
-	if t.DurationNanos <= 0 {
-		return 0
-	}
-	return float64(t.Count()) * float64(t.Period) / float64(t.DurationNanos)
 }

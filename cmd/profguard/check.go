@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/service"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -55,7 +56,7 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
 		}
 		return nil
 	})
-	s.credentials.flag(f)
+	authorizationFlag(f, &s.authorization)
 	f.IntVar(&s.seconds, "seconds", 10, "the `seconds` for which a service is profiled, unless its URL says")
 	f.StringVar(&facts.Module, "module", "", "the `path` of your module, to find your calls and to tell a server's own work from yours")
 }
@@ -75,7 +76,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
 	f.Func("base-work", "the work done in the base, as `name=count`", amounts(facts.BaselineWork))
-	f.StringVar(&s.metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for figures and units of work (default: its /metrics)")
+	f.StringVar(&s.client.Metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for figures and units of work (default: its /metrics)")
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -92,8 +93,8 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 		if err != nil {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
-		facts.Baseline, bases = in.table, []*input{in}
-		facts.BaselineWork = knownWork(in.table, facts.BaselineWork)
+		facts.Baseline, bases = in.Table, []*input{in}
+		facts.BaselineWork = knownWork(in.Table, facts.BaselineWork)
 	}
 	list, err := s.inputs(ctx, args, set, facts)
 	if err != nil {
@@ -106,9 +107,9 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	results := make([]budget.Result, len(set))
 	for i, b := range set {
 		results[i] = bridge.Result[budget.Result](b, findings[i])
-		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, used[i].facts), results[i].Reason)
-		if b.Rule == budget.RuleGrows && facts.Baseline != nil && used[i].table != nil {
-			if why := otherProgram(facts.Baseline, used[i].table, facts.Module); why != "" {
+		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, used[i].Facts), results[i].Reason)
+		if b.Rule == budget.RuleGrows && facts.Baseline != nil && used[i].Table != nil {
+			if why := otherProgram(facts.Baseline, used[i].Table, facts.Module); why != "" {
 				findings[i] = judge.Finding{Reason: judge.Failed{Err: errors.New(why)}}
 				results[i] = bridge.Result[budget.Result](b, findings[i])
 			}
@@ -117,8 +118,8 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	r := &outcome{command: "check", Results: results}
 	for _, in := range append(bases, list...) {
 		r.Profiles = append(r.Profiles, in.describe())
-		if in.table != nil {
-			tables = append(tables, in.table)
+		if in.Table != nil {
+			tables = append(tables, in.Table)
 		}
 	}
 	for i := range bases {
@@ -133,7 +134,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 // inputs are what the arguments name: all that the budgets need of a service, or one profile.
 func (s *source) inputs(ctx context.Context, args []string, set budget.Set, facts judge.Facts) ([]*input, error) {
 	if len(args) == 1 && facts.Kind == "" {
-		if root, name := pprofAt(args[0]); root != nil && name == "" {
+		if root, name := service.Root(args[0]); root != nil && name == "" {
 			rules, err := bridge.Rules(set)
 			if err != nil {
 				return nil, err
@@ -145,11 +146,11 @@ func (s *source) inputs(ctx context.Context, args []string, set budget.Set, fact
 	if err != nil {
 		return nil, err
 	}
-	in.facts = facts
+	in.Facts = facts
 	if len(args) == 1 { // of several, nothing says how much work was done in all
-		in.facts.Work = knownWork(in.table, facts.Work)
+		in.Facts.Work = knownWork(in.Table, facts.Work)
 	}
-	in.facts.Kind = cmp.Or(facts.Kind, in.kind)
+	in.Facts.Kind = cmp.Or(facts.Kind, in.Kind)
 	if kind := in.describe().Kind; len(args) > 1 && kinds.Of(kind).Taken == kinds.State {
 		return nil, fmt.Errorf("expected one profile of %s, found %d: each is of a moment, and their sum is of none", kind, len(args))
 	}
@@ -165,15 +166,15 @@ func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*
 	}
 	by := map[*input][]judge.Finding{}
 	for _, in := range list {
-		if by[in] = judge.Unjudged(len(set), in.err); in.table != nil {
-			if by[in], err = judge.New(rules).Table(context.Background(), in.table, in.facts); err != nil {
+		if by[in] = judge.Unjudged(len(set), in.Err); in.Table != nil {
+			if by[in], err = judge.New(rules).Table(context.Background(), in.Table, in.Facts); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", in.from, err)
 			}
 		}
 	}
 	for i := range rules {
 		kind := rules[i].SampledBy()
-		in := list[max(0, slices.IndexFunc(list, func(in *input) bool { return in.kind == kind }))]
+		in := list[max(0, slices.IndexFunc(list, func(in *input) bool { return in.Kind == kind }))]
 		findings, used = append(findings, by[in][i]), append(used, in)
 	}
 	return findings, used, nil

@@ -24,7 +24,7 @@ func allCommands() []command {
 		{"vet", "[PACKAGE...]", "check the budgets in source code before they run", vetHelp, vetSources},
 		{"compare", "-base REF [PACKAGE...]", "compare the benchmarks of two revisions", compareHelp, compareBenchmarks},
 		{"rollout", "-prometheus URL -job JOB", "compare two builds of a service by their metrics in Prometheus", rolloutHelp, rollOut},
-		{"probe", "-b FILE -allow TARGETS", "watch services that have no guard, as an exporter for Prometheus", probeHelp, probe},
+		{"probe", "-b FILE -allow TARGETS", "watch services that have no guard, as an exporter for Prometheus", probeHelp, probeTargets},
 	}
 }
 

@@ -103,9 +103,9 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 	if err != nil {
 		return nil, described{}, nil, err
 	}
-	side, err := reference.Of(ctx, counter, in.table, in.table.Comments())
+	side, err := reference.Of(ctx, counter, in.Table, in.Table.Comments())
 	if err != nil {
-		if kindOf(in.table) != kinds.CPU {
+		if kindOf(in.Table) != kinds.CPU {
 			err = fmt.Errorf("%w; to compare others, say profguard check -base OLD -budget SENTENCE NEW, with a sentence such as \"no function grows above 5 points of allocs\"", err)
 		}
 		return nil, described{}, nil, fmt.Errorf("%s: %w", in.from, err)
@@ -117,12 +117,12 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 		}
 	}
 	if len(work) > 0 { // it is of the whole profile
-		side.AsOne(in.table, work)
+		side.AsOne(in.Table, work)
 	}
 	if side.Build == (release.Build{}) {
 		side.Build.Version = in.from
 	}
-	return side, in.describe(), in.table, nil
+	return side, in.describe(), in.Table, nil
 }
 
 // references are the files of a folder, that of the build that was first seen last first: of two builds that run

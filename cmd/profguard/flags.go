@@ -78,6 +78,11 @@ func given(set func(string)) func(string) error {
 	}
 }
 
+// authorizationFlag is -authorization, the same for all commands that ask others.
+func authorizationFlag(f *flag.FlagSet, file *string) {
+	f.StringVar(file, "authorization", "", "a `file` with a bearer token, or with user:password")
+}
+
 // outputs are the formats of a report, each with its file, "" for standard output.
 type outputs struct {
 	out  io.Writer

@@ -15,7 +15,7 @@ import (
 
 // labels suggests a limit for the values of each label that most samples have, unless one value has nearly all.
 func (w *writer) labels() {
-	for _, key := range mostLabels(w.table) {
+	for _, key := range mostLabels(w.Table) {
 		sentence := func(limit float64) string {
 			return fmt.Sprintf("no %s above %v%%%s", strconv.Quote(key), limit, w.when)
 		}

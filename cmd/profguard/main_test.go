@@ -25,6 +25,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/reference"
 	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/service"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -180,8 +181,8 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-// service answers as services do.
-func service(t *testing.T) *httptest.Server {
+// answering is a service that answers as services do.
+func answering(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
@@ -383,7 +384,7 @@ func TestCommands(t *testing.T) {
 	}
 	write(t)
 	writeLarge(t)
-	server := service(t)
+	server := answering(t)
 	var text strings.Builder
 	for _, command := range commands {
 		args, input := split(command)
@@ -537,7 +538,7 @@ func TestSuggestionOfFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := writer{input: &input{table: table, facts: judge.Facts{Kind: kinds.CPU}}}
+		w := writer{input: &input{Profile: service.Profile{Table: table, Facts: judge.Facts{Kind: kinds.CPU}}}}
 		w.suggest()
 		if out := w.out.String(); w.failed != nil || !strings.Contains(out, "\n"+tt.compile) || !strings.Contains(out, tt.said) {
 			t.Errorf("%d samples, %d cut off: expected %q and %q, found %v\n%s", tt.samples, tt.cut, tt.compile, tt.said, w.failed, out)

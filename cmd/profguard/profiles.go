@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -18,36 +17,33 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/service"
 )
-
-// patience is how much longer than its profile a service may take to answer.
-const patience = 30 * time.Second
 
 // A source reads profiles from files, services and standard input.
 type source struct {
 	streams
-	credentials credentials
-	seconds     int
-	metrics     string // where a service's metrics are, "" for /metrics
-	stays       bool   // redirections are not followed
-
-	pause time.Duration // until a service that is being profiled is asked once more, by check
+	client        service.Client
+	authorization string // the file with the credentials
+	seconds       int
+	pause         time.Duration // until a service that is being profiled is asked once more, by check
 }
 
-func (s *source) checkSeconds() error {
-	if s.seconds < 1 || s.seconds > 300 {
-		return fmt.Errorf("-seconds: expected 1 to 300, found %d", s.seconds)
+// ready checks the flags about services, and reads the credentials if they are not read yet: a pipe has them only once.
+func (s *source) ready() (err error) {
+	if err := service.CheckSeconds(s.seconds); err != nil {
+		return err
 	}
-	return nil
+	if s.client.Credentials == (service.Credentials{}) {
+		s.client.Credentials, err = service.ReadCredentials(s.authorization)
+	}
+	return err
 }
 
 // An input is the profile that a command is about, which may be the sum of several.
 type input struct {
-	from  string // where it comes from, as people read it
-	kind  string // what its address says, or ""
-	table *decode.Table
-	err   error       // why there is no table, of one of several kinds
-	facts judge.Facts // about it
+	from string // where it comes from, as people read it
+	service.Profile
 }
 
 // read reads the profiles of all arguments, one after the other, and adds them up.
@@ -55,10 +51,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	if len(args) == 0 {
 		return nil, errors.New("no profile: expected a file, a URL such as http://localhost:6060, or - for standard input")
 	}
-	if err := s.checkSeconds(); err != nil {
-		return nil, err
-	}
-	if err := s.credentials.load(); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -80,7 +73,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 		seen[content], names = name, append(names, name)
 		if len(args) == 1 {
-			return &input{from: name, kind: kind, table: table}, nil
+			return &input{name, service.Profile{Kind: kind, Table: table}}, nil
 		}
 		var tooLarge *decode.LimitError
 		switch err := total.Add(table); {
@@ -90,7 +83,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 			return nil, fmt.Errorf("%s cannot be added to those before it: %w", name, err)
 		}
 	}
-	return &input{from: strings.Join(names, ", "), kind: kind, table: total.Table()}, nil
+	return &input{strings.Join(names, ", "), service.Profile{Kind: kind, Table: total.Table()}}, nil
 }
 
 // decode reads the profile of an argument, and returns also the hash of its content.
@@ -111,7 +104,14 @@ func (s *source) open(ctx context.Context, arg string) (io.ReadCloser, error) {
 	case arg == "-":
 		return io.NopCloser(s.in), nil
 	case strings.Contains(arg, "://"):
-		return s.get(ctx, arg)
+		at, lasts, err := service.ProfileAt(arg, s.seconds)
+		if err != nil {
+			return nil, err
+		}
+		if lasts > 0 {
+			fmt.Fprintf(s.err, "profiling for %v\n", lasts)
+		}
+		return s.client.Open(ctx, at, lasts)
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -124,79 +124,13 @@ func (s *source) open(ctx context.Context, arg string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// address completes the URL of a service: its profile is at /debug/pprof/profile.
-func address(arg string, seconds int) (*url.URL, error) {
-	u, err := url.Parse(arg)
-	if err != nil {
-		return nil, err
-	}
-	if strings.Trim(u.Path, "/") == "" {
-		u.Path = "/debug/pprof/profile"
-	}
-	if strings.HasSuffix(u.Path, "/profile") && !u.Query().Has("seconds") {
-		q := u.Query()
-		q.Set("seconds", strconv.Itoa(seconds))
-		u.RawQuery = q.Encode()
-	}
-	return u, nil
-}
-
 // addressedKind is the kind of profile at an address of net/http/pprof, "" for others. A profile of
 // mutex looks like one of block, and the growth of allocs (with "seconds") like that of heap.
 func addressedKind(arg string) string {
-	if _, name := pprofAt(arg); slices.Contains(kinds.Names(), name) {
+	if _, name := service.Root(arg); slices.Contains(kinds.Names(), name) {
 		return name
 	}
 	return ""
-}
-
-// ofGuard is an example of the address of a guard's profile.
-const ofGuard = "http://localhost:6060/debug/profguard/profile"
-
-// noProfile is an answer of a service that is no profile.
-type noProfile struct {
-	text string
-	busy bool // the service's profiler is in use
-}
-
-func (e noProfile) Error() string { return e.text }
-
-func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
-	u, err := address(arg, s.seconds)
-	if err != nil {
-		return nil, err
-	}
-	seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
-	profiling := time.Duration(seconds) * time.Second
-	if profiling > 0 {
-		fmt.Fprintf(s.err, "profiling for %v\n", profiling)
-	}
-	resp, err := s.request(ctx, u.String(), profiling+patience)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		defer resp.Body.Close()
-		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-		said := s.credentials.hidden(string(answer))
-		said = said[:min(len(said), 300)]
-		remedy := s.credentials.remedy(resp.StatusCode)
-		busy := strings.Contains(string(answer), "already in use")
-		switch {
-		case resp.StatusCode/100 == 3:
-			remedy = "; the probe follows no redirection, nor does a request with -authorization: give the address that it leads to"
-		case resp.StatusCode == http.StatusNotFound:
-			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as " + ofGuard
-		case busy:
-			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as " + ofGuard
-		}
-		return nil, noProfile{fmt.Sprintf("answered %s: %q%s", resp.Status, strings.TrimSpace(said), remedy), busy}
-	}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		resp.Body.Close()
-		return nil, noProfile{text: "answered with a page: give the address of a profile, such as that of a guard, " + ofGuard}
-	}
-	return resp.Body, nil
 }
 
 // redacted is an argument without the password of an address.
@@ -209,4 +143,54 @@ func redacted(arg string) string {
 		return arg // a file
 	}
 	return u.Redacted()
+}
+
+// busyFor is how long a guard's profile keeps the profiler of a service by default, and a little more.
+const busyFor = 11 * time.Second
+
+// survey asks a service for all that the rules need, and says what it lacks.
+func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, facts judge.Facts) (list []*input, err error) {
+	if n, err := strconv.Atoi(root.Query().Get("seconds")); err == nil {
+		s.seconds = n
+	}
+	if err := service.CheckSeconds(s.seconds); err != nil {
+		return nil, err
+	}
+	root.RawQuery = ""
+	q := service.QuestionOf(rules)
+	q.Seconds, q.Facts = s.seconds, facts
+	if slices.ContainsFunc(q.Kinds, service.Lasts) {
+		fmt.Fprintf(s.err, "profiling for %v\n", time.Duration(s.seconds)*time.Second)
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	a, err := s.client.Ask(ctx, root, &q)
+	if a != nil && slices.ContainsFunc(a.Profiles, func(p service.Profile) bool { return service.IsBusy(p.Err) }) {
+		fmt.Fprintf(s.err, "the service is being profiled, as by a guard in it: asking again in %v\n", s.pause)
+		select {
+		case <-time.After(s.pause):
+			a, err = s.client.Ask(ctx, root, &q) // also for metrics, which are of the time of the profiles
+		case <-ctx.Done():
+		}
+	}
+	from := strings.TrimSuffix(root.Redacted(), "/")
+	if a == nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	if a.Failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
+		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", a.Failed)
+	}
+	for _, text := range q.Units {
+		if _, given := facts.Work[text]; !given && a.Failed == nil && !a.Counts(text) {
+			fmt.Fprintf(s.err, "no counter %s in %s\n", text, a.At.Redacted())
+		}
+	}
+	for _, p := range a.Profiles {
+		list = append(list, &input{from, p})
+	}
+	return list, nil
 }

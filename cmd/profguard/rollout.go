@@ -16,24 +16,27 @@ import (
 	"github.com/profguard/profguard/internal/forms"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/rollout"
+	"github.com/profguard/profguard/internal/service"
 )
 
 // A roller compares builds of a service by what a Prometheus knows of its processes.
 type roller struct {
-	source
-	client  rollout.Client
-	options rollout.Options
-	wait    time.Duration
+	err           io.Writer
+	authorization string // the file with the credentials
+	asks          service.Client
+	client        rollout.Client
+	options       rollout.Options
+	wait          time.Duration
 }
 
 // rollOut compares two builds.
 func rollOut(ctx context.Context, args []string, std streams) (int, error) {
-	r := &roller{source: source{streams: std, stays: true}}
+	r := &roller{err: std.err, asks: service.Client{Stays: true}}
 	o := &r.options
 	var jobs []string
 	f := newFlags("rollout")
 	f.StringVar(&r.client.Address, "prometheus", "", "the `address` of a Prometheus, or of another server with its HTTP API, such as http://prometheus:9090")
-	r.credentials.flag(f)
+	authorizationFlag(f, &r.authorization)
 	f.Func("job", "the `name` of the job in Prometheus; with -listen it may be given several times, or left out for all jobs that count functions", appending(&jobs))
 	f.StringVar(&o.Match, "match", "", "more `conditions` for series, as in the braces of a query, such as 'namespace=\"prod\"'")
 	f.Func("build", "the version or revision of the new `build` (default: the build that appeared last)", given(func(s string) { o.Build = s }))
@@ -67,11 +70,11 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 	if u, err := url.Parse(r.client.Address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return exitMisuse, errors.New("expected -prometheus with an address, such as http://prometheus:9090")
 	}
-	if err := r.credentials.load(); err != nil {
+	if r.asks.Credentials, err = service.ReadCredentials(r.authorization); err != nil {
 		return exitMisuse, err
 	}
 	o.Limit, o.Process = *limit/100, *process/100
-	r.client.Get, r.client.Hidden = r.request, r.hidden
+	r.client.Get, r.client.Hidden = r.request, func(text string) string { return r.asks.Credentials.Hidden(text) }
 	if *listen != "" {
 		if o.Build != "" || o.Base != "" || r.wait > 0 {
 			return exitMisuse, errors.New("-listen looks at the newest builds of jobs: expected neither -build, -base nor -wait")
@@ -99,21 +102,18 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 // request asks with the token as it is in the file now: it may have been renewed. A pipe has it once only. Questions are
 // asked one after the other.
 func (r *roller) request(ctx context.Context, address string, timeout time.Duration) (*http.Response, error) {
-	if at, err := os.Stat(r.credentials.file); err != nil || at.Mode().IsRegular() {
-		r.credentials = credentials{file: r.credentials.file}
+	if at, err := os.Stat(r.authorization); err != nil || at.Mode().IsRegular() {
+		if r.asks.Credentials, err = service.ReadCredentials(r.authorization); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.credentials.load(); err != nil {
-		return nil, err
-	}
-	resp, err := r.source.request(ctx, address, timeout)
+	resp, err := r.asks.Get(ctx, address, timeout)
 	if err == nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
 		resp.Body.Close()
-		return nil, rollout.Refused("it answered " + resp.Status + r.credentials.remedy(resp.StatusCode))
+		return nil, rollout.Refused("it answered " + resp.Status + r.asks.Credentials.Remedy(resp.StatusCode))
 	}
 	return resp, err
 }
-
-func (r *roller) hidden(text string) string { return r.credentials.hidden(text) }
 
 // judge asks until it is decided, or the time is up. A Prometheus that does not answer may do so later, but not one that
 // refuses; with one that has not at the end nothing could be compared, which a gate must not take for undecided.
@@ -147,13 +147,13 @@ func (r *roller) judge(ctx context.Context) (*rollout.Outcome, error) {
 
 // listen serves outcomes until it is told to end.
 func (r *roller) listen(ctx context.Context, address string, jobs []string, every time.Duration) (int, error) {
-	service := &rollout.Service{Client: &r.client, Options: r.options, Jobs: jobs, Every: every, Log: func(format string, args ...any) { fmt.Fprintf(r.err, format+"\n", args...) }}
+	serves := &rollout.Service{Client: &r.client, Options: r.options, Jobs: jobs, Every: every, Log: func(format string, args ...any) { fmt.Fprintf(r.err, format+"\n", args...) }}
 	ctx, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { service.Run(ctx) })
+	running.Go(func() { serves.Run(ctx) })
 	defer running.Wait()
 	defer end()
-	return serve(ctx, r.err, address, "/metrics, /gate?job=JOB&state=equal, /healthz", service)
+	return serve(ctx, r.err, address, "/metrics, /gate?job=JOB&state=equal, /healthz", serves)
 }
 
 // writeRollout writes an outcome in a format.

@@ -17,6 +17,8 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/release"
+	"github.com/profguard/profguard/internal/service"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/words"
 )
@@ -40,8 +42,8 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	w := writer{input: &input{}, code: worktreeAt(".")}
 	f := newFlags("suggest")
-	f.StringVar(&s.metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for units of work (default: its /metrics)")
-	s.profileFlags(f, &w.facts)
+	f.StringVar(&s.client.Metrics, "metrics", "", "the `address` of the service's Prometheus metrics, for units of work (default: its /metrics)")
+	s.profileFlags(f, &w.Facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
@@ -50,7 +52,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 		return exitMisuse, err
 	}
 	about := w.describe().String()
-	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
+	if w.Facts.Kind == kinds.CPU && w.Table.Count() < leastSamples {
 		return exitUndecided, fmt.Errorf("%s: too few for suggestions, which take %d: profile it while it works, or give several profiles, which are added up", about, leastSamples)
 	}
 	fmt.Fprintf(&w.out, "# %s.\n", about)
@@ -67,15 +69,15 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 
 // read reads the profile, which of a service lasts as long as it has to.
 func (w *writer) read(ctx context.Context, s *source, args []string) (err error) {
-	facts := w.facts // of the flags
+	facts := w.Facts // of the flags
 	if w.input, err = s.read(ctx, args); err != nil {
 		return err
 	}
-	w.facts, w.facts.Kind = facts, cmp.Or(facts.Kind, w.kind, kindOf(w.table))
-	if !slices.Contains(kinds.Names(), w.facts.Kind) {
+	w.Facts, w.Facts.Kind = facts, cmp.Or(facts.Kind, w.Kind, kindOf(w.Table))
+	if !slices.Contains(kinds.Names(), w.Facts.Kind) {
 		return fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
-	if w.facts.Kind == kinds.CPU && len(args) == 1 && strings.Contains(args[0], "://") {
+	if w.Facts.Kind == kinds.CPU && len(args) == 1 && strings.Contains(args[0], "://") {
 		return w.lengthen(ctx, s, args)
 	}
 	return nil
@@ -91,7 +93,7 @@ const soon = 60
 // will not be enough.
 func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 	for {
-		count, took := float64(w.table.Count()), float64(w.table.DurationNanos)*1e-9
+		count, took := float64(w.Table.Count()), float64(w.Table.DurationNanos)*1e-9
 		want := float64(enoughSamples)
 		if took*want/max(count, 1) > soon {
 			want = leastSamples
@@ -111,12 +113,12 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 			return err
 		}
 		var sum decode.Merger
-		for _, t := range []*decode.Table{w.table, more.table} {
+		for _, t := range []*decode.Table{w.Table, more.Table} {
 			if err := sum.Add(t); err != nil {
 				return err
 			}
 		}
-		w.table = sum.Table()
+		w.Table = sum.Table()
 	}
 }
 
@@ -124,22 +126,22 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 type writer struct {
 	*input
 	code   *worktree
-	work   []counted // that was done in the profile, the likeliest unit first
-	when   string    // the condition of budgets on shares
-	look   []string  // what is wrong in this profile,
-	faults []string  // and the patterns of functions among it
+	work   []service.Counted // that was done in the profile, the likeliest unit first
+	when   string            // the condition of budgets on shares
+	look   []string          // what is wrong in this profile,
+	faults []string          // and the patterns of functions among it
 	out    bytes.Buffer
 	failed error // the first error
 }
 
 func (w *writer) suggest() {
-	if w.facts.Kind != kinds.CPU {
+	if w.Facts.Kind != kinds.CPU {
 		w.functions()
 		return
 	}
 	w.largest()
 	fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n")
-	if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
+	if gate := math.Min(0.1, math.Floor(50*release.Cores(w.Table))/100); gate > 0 { // half of it
 		w.when = fmt.Sprintf(" when process above %v cores", gate)
 	}
 	// These come first, because they say what the faults are.
@@ -158,25 +160,25 @@ func (w *writer) suggest() {
 
 // more is the writer of a profile that has each sample n times, as a longer one would.
 func (w *writer) more(n int64) *writer {
-	in, t := *w.input, *w.table
+	in, t := *w.input, *w.Table
 	t.Values = slices.Clone(t.Values)
 	for i := range t.Values {
 		t.Values[i] *= n
 	}
 	t.DurationNanos *= n
-	in.table = &t
+	in.Table = &t
 	return &writer{input: &in, code: w.code, when: w.when, faults: w.faults}
 }
 
 // tighter says above a budget with how many samples its limit could be a lower one. lower is that limit by
 // the samples of a writer, 0 if they don't carry one.
 func (w *writer) tighter(lower func(*writer) float64) {
-	if w.facts.Kind != kinds.CPU {
+	if w.Facts.Kind != kinds.CPU {
 		return
 	}
-	for n := int64(2); n*w.table.Count() <= 20*enoughSamples; n *= 2 {
+	for n := int64(2); n*w.Table.Count() <= 20*enoughSamples; n *= 2 {
 		if limit := lower(w.more(n)); limit > 0 {
-			fmt.Fprintf(&w.out, "# More samples allow a lower limit: about %.0f like these allow %v%%.\n", 100*math.Ceil(float64(n*w.table.Count())/100), limit)
+			fmt.Fprintf(&w.out, "# More samples allow a lower limit: about %.0f like these allow %v%%.\n", 100*math.Ceil(float64(n*w.Table.Count())/100), limit)
 			return
 		}
 	}
@@ -274,11 +276,11 @@ func (w *writer) carried(least float64, sentence func(limit float64) string) flo
 // exceptions, or the highest.
 func (w *writer) functions() {
 	limits, suffix := []float64{20, 25, 30, 40, 50}, "% cumulative"
-	if w.facts.Kind != kinds.CPU {
-		suffix += " of " + w.facts.Kind
+	if w.Facts.Kind != kinds.CPU {
+		suffix += " of " + w.Facts.Kind
 	}
-	if kinds.Of(w.facts.Kind).Sampling == kinds.Contention {
-		limits, suffix = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
+	if kinds.Of(w.Facts.Kind).Sampling == kinds.Contention {
+		limits, suffix = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.Facts.Kind
 	}
 	best := w.best(limits, suffix)
 	fmt.Fprintln(&w.out)
@@ -301,7 +303,7 @@ func (w *writer) functions() {
 			return 0
 		})
 	}
-	fmt.Fprintf(&w.out, "%s-functions: %s\n", w.facts.Kind, best.sentence)
+	fmt.Fprintf(&w.out, "%s-functions: %s\n", w.Facts.Kind, best.sentence)
 }
 
 // best is the attempt at the lowest limit that lasts with few exceptions, or at the highest.

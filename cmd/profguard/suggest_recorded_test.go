@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/service"
 )
 
 var recordedDir = flag.String("recorded", "", "a folder of recorded profiles, PLANT/PROGRAM.pb.gz, to judge by what suggest says")
@@ -40,7 +41,7 @@ func TestSuggestOfRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &input{from: path, table: table}, judge.Facts{Kind: kinds.CPU, Module: recordedModules[program(path)]}
+		return &input{path, service.Profile{Table: table}}, judge.Facts{Kind: kinds.CPU, Module: recordedModules[program(path)]}
 	}
 	kept, healthy, found, above, plants := 0, 0, 0, 0, 0
 	for _, from := range paths {
@@ -48,7 +49,7 @@ func TestSuggestOfRecorded(t *testing.T) {
 			continue
 		}
 		in, facts := open(from)
-		in.facts = facts
+		in.Facts = facts
 		w := writer{input: in}
 		w.suggest()
 		if w.failed != nil {
@@ -58,14 +59,14 @@ func TestSuggestOfRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, w.out.String())
 		}
-		t.Logf("%s (%d samples): %s", filepath.Base(from), w.table.Count(), strings.Join(strings.Split(set.String(), "\n"), "; "))
+		t.Logf("%s (%d samples): %s", filepath.Base(from), w.Table.Count(), strings.Join(strings.Split(set.String(), "\n"), "; "))
 		for _, other := range paths {
 			if program(other) != program(from) || other == from {
 				continue
 			}
 			in, facts := open(other)
 			facts.Figures = map[string]float64{"cores": 1}
-			in.facts, in.kind = facts, kinds.CPU
+			in.Facts, in.Kind = facts, kinds.CPU
 			findings, _, err := judgeAll(set, []*input{in})
 			if err != nil {
 				t.Fatal(err)

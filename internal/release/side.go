@@ -47,6 +47,14 @@ func (s *Side) AsOne(t *decode.Table, work map[string]float64) {
 // SampledCPU is the CPU that a profile's samples stand for, in seconds.
 func SampledCPU(t *decode.Table) float64 { return float64(t.Count()) * float64(t.Period) * 1e-9 }
 
+// Cores is the same in cores, 0 if the profile does not have its duration or the meaning of a sample.
+func Cores(t *decode.Table) float64 {
+	if t.DurationNanos <= 0 {
+		return 0
+	}
+	return float64(t.Count()) * float64(t.Period) / float64(t.DurationNanos)
+}
+
 func (s *Side) summary(per string, samples, cut float64) Summary {
 	p := &s.Pieces
 	x := Summary{Build: s.Build, Samples: samples, CPU: p.CPU, Elapsed: p.Elapsed, Work: p.Work[per], Cut: cut}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -22,6 +21,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/service"
 )
 
 // working is a service that works until the test ends: it computes, allocates, and holds locks and
@@ -162,140 +162,8 @@ func TestCheckAsksAgain(t *testing.T) {
 		if asked.Load() != 2 || read.Load() != want {
 			t.Errorf("asked %d times for the profile and %d times for metrics", asked.Load(), read.Load())
 		}
-		if busy == 2 && !isBusy(err) || busy == 1 && (err != nil || list[0].table.Count() != 600 || !(list[0].facts.Work["jobs_total"] > 0)) {
+		if busy == 2 && !service.IsBusy(err) || busy == 1 && (err != nil || list[0].Table.Count() != 600 || !(list[0].Facts.Work["jobs_total"] > 0)) {
 			t.Errorf("busy %d times: found %v", busy, err)
 		}
-	}
-}
-
-// Only what the budgets need is asked for: a profile of goroutines takes no ten seconds.
-func TestCheckAsksForWhatIsNeeded(t *testing.T) {
-	var mu sync.Mutex
-	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		asked = append(asked, r.URL.String())
-		mu.Unlock()
-		http.NotFound(w, r)
-	}))
-	defer server.Close()
-	for sentence, want := range map[string]string{
-		"goroutines below 10":                        "/debug/pprof/goroutine",
-		"no function above 1MiB of heap":             "/debug/pprof/heap",
-		"no function above 1MiB of allocs":           "/debug/pprof/allocs?seconds=10",
-		"no function above 1 core of mutex":          "/debug/pprof/mutex?seconds=10",
-		"no function above 20%":                      "/debug/pprof/profile?seconds=10",
-		"rss below 10MiB":                            "/debug/pprof/profile?seconds=10",
-		"no goroutine leaked":                        "/debug/pprof/goroutineleak",
-		"rss below 1GiB when goroutines above 1":     "/debug/pprof/goroutine",
-		"heap below 1MiB when process above 1 cores": "/debug/pprof/profile?seconds=10 /debug/pprof/heap",
-	} {
-		asked = nil
-		var out bytes.Buffer
-		run(t.Context(), []string{"check", "-budget", sentence, server.URL}, nil, &out, &out)
-		for _, path := range strings.Fields(want + " /metrics") {
-			if n := strings.Count(fmt.Sprint(asked, " "), path); n != 1 && !(n == 2 && path == "/metrics") {
-				t.Errorf("%s: %d requests for %s: %v", sentence, n, path, asked)
-			}
-		}
-		if len(asked) > len(strings.Fields(want))+2 {
-			t.Errorf("%s: asked for %v, want %s", sentence, asked, want)
-		}
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	parse := func(text string) *metrics {
-		m, err := parseMetrics(strings.NewReader(text), namesOf([]string{"a", "s", "s_count", "g", "back", "none", "x"}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	before := parse("# HELP a Help.\n# TYPE a counter\na{code=\"200\"} 5\n\n# TYPE s summary\ns{quantile=\"0.5\"} 9\ns_count 3\n# TYPE g gauge\ng 7 1600000000000\nback 5\n}\n{\nx NaN\n")
-	after := parse("# TYPE a counter\na{code=\"200\",path=\"/}\\\" x\"} 8\na{code=\"500\"} 2.5e1\n# TYPE s summary\ns{quantile=\"0.5\"} 1\ns_count 5\n# TYPE g gauge\ng 8\nback 4\nx NaN\n")
-	a := &answer{before: before, after: after}
-	for text, want := range map[string]float64{"a": 28, `a{code="200"}`: 3, `a{code="500"}`: 25, `a{path="/}\" x"}`: 8, "s": 2, "s_count": 2, "g": -1, "back": -1, "none": -1, "x": -1} {
-		if n, ok := a.grown(text); ok != (want >= 0) || ok && n != want {
-			t.Errorf("%s has grown by %v (%t), want %v", text, n, ok, want)
-		}
-	}
-	for text, want := range map[string]map[string]float64{"a by code": {"200": 3}, `a{code="500"} by code`: {}, "a by path": {}, "s by code": {}, "a": nil, "none by code": nil} {
-		if got := a.grownBy(text); !maps.Equal(got, want) || (got == nil) != (want == nil) {
-			t.Errorf("%s has grown by %v, want %v", text, got, want)
-		}
-	}
-	if v, ok := before.value("g"); v != 7 || !ok {
-		t.Errorf("g is %v (%t)", v, ok)
-	}
-}
-
-// Behind a load balancer the metrics before and after may be of two processes. The difference of
-// their counts is not what was done.
-func TestFault_93_MetricsOfTwoProcesses(t *testing.T) {
-	for _, tt := range []struct{ name, started, want string }{
-		{"two", "process_start_time_seconds 2\n", "no metrics: they are of two processes"},
-		{"one", "process_start_time_seconds 1\n", "1 kept, 0 broken"},
-		{"not told", "", "1 kept, 0 broken"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			service := working(t, false)
-			answers := []string{"spins_total 1\nprocess_start_time_seconds 1\n", "spins_total 1000000\n" + tt.started}
-			asked := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/metrics" {
-					service.Config.Handler.ServeHTTP(w, r)
-					return
-				}
-				fmt.Fprint(w, answers[min(asked, 1)])
-				asked++
-			}))
-			defer server.Close()
-			var out bytes.Buffer
-			status := run(t.Context(), []string{"check", "-budget", "process below 10s per spins_total", "-seconds", "1", server.URL}, nil, &out, &out)
-			if two := tt.name == "two"; !strings.Contains(out.String(), tt.want) || (status == exitUndecided) != two {
-				t.Errorf("status %d, want %q:\n%s", status, tt.want, &out)
-			}
-		})
-	}
-}
-
-// manyLines repeats a line without end.
-type manyLines struct {
-	line string
-	at   int
-}
-
-func (m *manyLines) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		k := copy(p[n:], m.line[m.at:])
-		n, m.at = n+k, (m.at+k)%len(m.line)
-	}
-	return n, nil
-}
-
-// Hostile metrics take little memory: series that nobody asks for are not kept, and of others only
-// some.
-func TestFault_117_HostileMetrics(t *testing.T) {
-	for name, line := range map[string]string{
-		"other series":  "other{a=\"" + strings.Repeat("x", 1000) + "\"} 1\n",
-		"many series":   "spins_total{a=\"" + strings.Repeat("x", 1000) + "\"} 1\n",
-		"types":         "# TYPE " + strings.Repeat("x", 1000) + " counter\n",
-		"one long line": "spins_total{a=\"",
-	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := parseMetrics(&manyLines{line: line}, namesOf([]string{"spins_total"}))
-		runtime.ReadMemStats(&after)
-		if err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
-			t.Errorf("%s: %d MiB allocated, want at most 32: %v", name, used, err)
-		}
-	}
-	twin, err := parseMetrics(strings.NewReader(strings.Repeat("other 1\n", 100)+"spins_total{code=\"200\"} 7\n"), namesOf([]string{"spins_total"}))
-	if err != nil || len(twin.series) != 1 {
-		t.Errorf("%v, %v", twin, err)
 	}
 }
