@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/loop"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
@@ -34,6 +35,7 @@ func (w *world) seams() seams {
 		Source: w,
 		Snap:   w.snap,
 		Load:   w.reading,
+		Thread: func() time.Duration { return 0 },
 		Random: func() float64 {
 			if w.random == nil {
 				return 0
@@ -52,7 +54,12 @@ func (w *world) seams() seams {
 			if w.profile != nil {
 				return w.profile(kind)
 			}
-			return t.Take(kind)
+			if kind == kinds.GoroutineLeak {
+				return profiles.Profile{Source: noLeak()}, nil
+			}
+			p, err := t.Take(kind)
+			p.Cost = 0
+			return p, err
 		},
 		Offer: func(s *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			if w.offer != nil {

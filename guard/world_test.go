@@ -24,7 +24,8 @@ import (
 const stopPromise = 250 * time.Millisecond
 
 // A world is what a guard sees in a test, instead of the process. It is made for
-// the fake clock of synctest, where the real profiler hangs.
+// the fake clock of synctest, where the real profiler hangs. What the guard computes costs
+// nothing in it, because the CPU time of a busy machine would delay windows.
 type world struct {
 	// take says what the nth window is, from 0. The world fills in its times.
 	take func(n int) profiler.Window
@@ -42,7 +43,8 @@ type world struct {
 	stretch float64
 	// linked are the functions of the program.
 	linked []string
-	// profile stands in for the runtime's profiles but the CPU's, unless nil.
+	// profile stands in for the runtime's profiles but the CPU's. If it is nil, nothing is leaked, and the others are
+	// those of the test's process.
 	profile func(kind string) (profiles.Profile, error)
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
@@ -91,6 +93,10 @@ func cpuWindow(text string) profiler.Window {
 func always(text string) func(int) profiler.Window {
 	return func(int) profiler.Window { return cpuWindow(text) }
 }
+
+// noLeak is a leak profile without a leak. To take a real one is a collection of garbage,
+// which tests of hours of windows spent most of their CPU on.
+var noLeak = sync.OnceValue(func() decode.Source { return decode.Source{Data: leaks("", 0)} })
 
 func packed(p *profile.Profile) []byte {
 	var b bytes.Buffer

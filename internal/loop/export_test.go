@@ -58,6 +58,7 @@ func newStill(t *testing.T, change func(*Config), sentences ...string) *still {
 			Source: windows("cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"),
 			Snap:   s.snap,
 			Load:   process.ReadLoad,
+			Thread: process.ThreadCPU,
 			Random: func() float64 { return 0 },
 			Linked: func(yield func(string) bool) error {
 				_ = yield("main.work") && yield("fmt.Println")
@@ -138,7 +139,7 @@ func (s *still) figures(minutes float64, figures map[string]float64) *Measuremen
 // judgeFigures judges and acts on a measurement by its figures alone.
 func (s *still) judgeFigures(t *testing.T, r *Measurement) {
 	t.Helper()
-	var own clock
+	own := clock{thread: s.measure.Thread}
 	s.take(&Report{Measurement: r, Changes: s.judge.decide(t.Context(), r, s.measure.profiles(r, s.judge.set, &own))})
 }
 

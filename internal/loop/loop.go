@@ -163,7 +163,7 @@ func (l *Loop) Close() {
 // context ends meanwhile.
 func (l *Loop) Step(ctx context.Context, early bool, report func(*Report)) {
 	began := time.Now()
-	var own clock
+	own := clock{thread: l.measure.Thread}
 	var before *Reading
 	r := new(Report)
 	own.run(func() {
@@ -186,7 +186,7 @@ func (l *Loop) Step(ctx context.Context, early bool, report func(*Report)) {
 	r.Cost = l.cost(own.spent+r.cost+l.handed, r.Now.At)
 	l.next = l.after(began, time.Now())
 	r.Next, r.Linked, l.linked = l.next, l.linked, nil
-	var handing clock
+	handing := clock{thread: l.measure.Thread}
 	defer func() { l.handed = handing.spent }() // which is a part of the cost of the next window
 	handing.run(func() { report(r) })
 	l.measure.rest(r.Measurement)

@@ -85,7 +85,8 @@ type Source interface {
 type Process struct {
 	Source  Source
 	Snap    func() process.Snapshot
-	Load    func() process.Load // of the machine
+	Load    func() process.Load  // of the machine
+	Thread  func() time.Duration // CPU time of the calling thread
 	Random  func() float64
 	Linked  func(yield func(name string) bool) error
 	Profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
@@ -95,7 +96,7 @@ type Process struct {
 // ThisProcess is the process that runs.
 func ThisProcess() Process {
 	return Process{
-		Source: profiler.Process(), Snap: process.Read, Load: process.ReadLoad, Random: rand.Float64, Linked: process.Functions,
+		Source: profiler.Process(), Snap: process.Read, Load: process.ReadLoad, Thread: process.ThreadCPU, Random: rand.Float64, Linked: process.Functions,
 		Profile: (*profiles.Taker).Take, Offer: (*dumps.Store).Offer,
 	}
 }
