@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"hash/maphash"
 	"net"
@@ -23,6 +24,8 @@ import (
 	"github.com/profguard/profguard/examples/internal/story"
 )
 
+var long = flag.Bool("long", false, "play the whole story")
+
 func TestMain(m *testing.M) {
 	runtime.MemProfileRate = 8 << 10 // as tighten has it
 	goleak.VerifyTestMain(m)
@@ -31,8 +34,8 @@ func TestMain(m *testing.M) {
 // The whole story, as the README tells it, in the process that the README starts: a
 // test binary has other pages.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
+	if !*long {
+		t.Skip("a minute, in which the collector works all the time: run it with -long")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

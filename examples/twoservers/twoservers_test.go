@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"flag"
 	"path/filepath"
 	"regexp"
 	"runtime/pprof"
@@ -21,12 +22,14 @@ import (
 	"github.com/profguard/profguard/examples/internal/story"
 )
 
+var long = flag.Bool("long", false, "play the whole story")
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The whole story, as the README tells it.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
+	if !*long {
+		t.Skip("half a minute of RSA: run it with -long")
 	}
 	slowed.Skip(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
