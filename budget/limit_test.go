@@ -218,7 +218,6 @@ func TestFault_89_LongNames(t *testing.T) {
 		set           Set
 		refused       bool
 	}{
-		{"600 on 60,000 long names", 60_000, 200, expressions(600, false), true},
 		{"600 on a few very long names", 100, 15_000, expressions(600, false), true},
 		{"100 on 5,000 names", 5_000, 40, expressions(100, false), false},
 		{"600 with a text of their own, on 3,000 long names", 3_000, 200, needing(600), false},
