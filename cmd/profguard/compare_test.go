@@ -132,7 +132,7 @@ func TestCompareSignals(t *testing.T) {
 				if ctx.Err() != nil {
 					t.Fatal("it does not measure")
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // a look at all processes takes milliseconds
 			}
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestCompareSignals(t *testing.T) {
 			_ = cmd.Wait()
 			if signal == syscall.SIGKILL {
 				for len(running(temp, "")) > 0 && ctx.Err() == nil {
-					time.Sleep(time.Millisecond)
+					time.Sleep(20 * time.Millisecond)
 				}
 			} else {
 				if code := cmd.ProcessState.ExitCode(); code != exitUndecided || !strings.Contains(out.String(), "interrupted after") {

@@ -68,13 +68,15 @@ func committed(t *testing.T) string {
 	return dir
 }
 
-// TestMain gives all tests a cache of their own for what compare keeps, and the user's for what go compiles.
+// TestMain gives all tests a cache of their own for what compare keeps, and the user's for what go compiles. They link a
+// hundred test binaries, without what only debuggers read.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "profguard-test-")
 	if err != nil {
 		panic(err)
 	}
 	os.Setenv("GOCACHE", goCache())
+	os.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -ldflags=-w"))
 	os.Setenv("XDG_CACHE_HOME", dir)
 	code := m.Run()
 	os.RemoveAll(dir)
