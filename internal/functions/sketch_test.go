@@ -58,6 +58,9 @@ func (o *oracle) window(t *testing.T, samples int64, hits map[string]int64) {
 // A program's functions fit into the sketch, and are counted exactly. Those that are notable have a
 // series that counts from the first window on.
 func TestExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	random := rand.New(rand.NewPCG(45, 1))
 	o := newOracle(60, kept)
 	share := func(f int) float64 { return 0.6 / float64(1+f) } // of the 60th 1%, of the 120th notable
@@ -96,6 +99,9 @@ func TestExact(t *testing.T) {
 // Of a few slots, chance takes no more than it must: a function that becomes large after weeks, or
 // after a thousand others that had a hit or two, still finds one at once.
 func TestLate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	random := rand.New(rand.NewPCG(45, 2))
 	o := newOracle(30, kept)
 	for range 20_000 {

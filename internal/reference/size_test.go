@@ -57,6 +57,9 @@ var doors = []string{"encoding/json.Marshal", "encoding/json.Unmarshal", "sort.S
 // called on so many ways that trees are folded, what a build of hours has lost of them is not taken for growth of one of
 // minutes.
 func TestKeeperBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, which the race detector multiplies")
+	}
 	for _, tt := range []struct {
 		name         string
 		levels, each int

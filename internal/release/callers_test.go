@@ -22,6 +22,9 @@ func pricing(p *program, name string, points float64) *program {
 // callers have not grown by half as much, the nearest of those that have is told instead. Where less than half
 // has moved, all of it is told, with what costs less beside it.
 func TestMovedAndGrown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	const quote, cart = "main.quote", "main.(*Server).cart"
 	for _, test := range []struct {
 		name        string
@@ -180,6 +183,9 @@ func TestMoreCalls(t *testing.T) {
 // TestManySmallFunctions: of a hundred small functions many have fewer hits by chance, and as many more, which
 // hides no growth beside them. What they have lost together does.
 func TestManySmallFunctions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	many := func(steps int) *program { // a hundred functions, below ten others or directly in a handler
 		p := &program{}
 		for h := range 3 {

@@ -67,6 +67,9 @@ var refactorings = map[string]func(*program) *program{
 // TestRefactoringIsMoved: what has another name, is split, merged or wrapped, or calls more or fewer
 // functions on the way, is no growth.
 func TestRefactoringIsMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for name, change := range refactorings {
 		for _, per := range units {
 			r := rand.New(rand.NewPCG(3, 4))

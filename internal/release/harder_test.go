@@ -16,6 +16,9 @@ type change func(t *testing.T, r *rand.Rand, p *program) (before, now *program, 
 // TestHarder: changes that look like growth, and growth that is hard to find, in six programs. Samples come five at a time,
 // and load and machine differ.
 func TestHarder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	both := func(x float64) [2]float64 { return [2]float64{x, x} }
 	// By shares, a large function of which nothing else is known looks as if it had grown where most others have become
 	// cheaper, and something else made the process cost more per second. Samples in bursts make the callers of what has moved

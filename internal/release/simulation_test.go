@@ -77,6 +77,9 @@ func unitName(per string) string {
 
 // TestEqualReleases: no alarm of equal releases, whatever they are compared under.
 func TestEqualReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, per := range units {
 		r := rand.New(rand.NewPCG(5, 6))
 		var equal tally
@@ -100,6 +103,9 @@ func TestEqualReleases(t *testing.T) {
 // TestRefactoredReleases: nor of releases that only move cost, under all loads and in two shapes of the
 // program.
 func TestRefactoredReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	kinds := slices.Sorted(maps.Keys(refactorings))
 	for _, per := range units {
 		r := rand.New(rand.NewPCG(15, 16))
@@ -119,6 +125,9 @@ func TestRefactoredReleases(t *testing.T) {
 // TestImprovedReleases: when a function gets cheaper, none seems to be dearer, and the process's bounds
 // hold.
 func TestImprovedReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, per := range units {
 		r := rand.New(rand.NewPCG(7, 8))
 		var improved tally
@@ -143,6 +152,9 @@ func TestImprovedReleases(t *testing.T) {
 
 // TestTrafficChanges: neither ten times the load nor another mix of handlers with it makes a function grow.
 func TestTrafficChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	shares := map[string]float64{"search": 1.6, "checkout": 0.7, "cart": 0.8}
 	for _, per := range units {
 		r := rand.New(rand.NewPCG(9, 10))
@@ -164,6 +176,9 @@ func TestTrafficChanges(t *testing.T) {
 
 // TestFoundWithin: at a tenth of a core, 10 points are found within 30 minutes, 30 within ten, and 5 in two hours.
 func TestFoundWithin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	perWindow := math.Round(0.1 * 10 / shop().unit()) // a tenth of a core
 	for _, test := range []struct {
 		points           float64
@@ -193,6 +208,9 @@ func TestFoundWithin(t *testing.T) {
 // TestMovedAndGrownFound: a function of 20 points that was renamed and is twice as dear is named within an hour at
 // a sixth of a core, and not the equal one.
 func TestMovedAndGrownFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, per := range units {
 		r := rand.New(rand.NewPCG(23, 24))
 		l := load{windows: 60, work: 200, jitter: 0.1}

@@ -76,6 +76,9 @@ func namedIn(c *Comparison) (names []string) {
 // TestValuesGrow: the tenant that costs more is named, new or not, and its twins are not; in bursts, per request and by
 // shares, also where another one costs less.
 func TestValuesGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	seeds := min(*releases/5, 40)
 	for _, per := range units {
 		for _, burst := range []float64{0, 0.8} {

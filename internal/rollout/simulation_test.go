@@ -251,6 +251,9 @@ var looks = []float64{5, 5, 10, 20, 20, 60, 120, 120}
 //
 //	GOMAXPROCS=1 go test ./internal/rollout -run TestEqualRollouts -v -rollouts 1000 -timeout 5h
 func TestEqualRollouts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			alarms, equal := 0, 0
@@ -278,6 +281,9 @@ func TestEqualRollouts(t *testing.T) {
 // TestLeader: where one process does nearly all of the work, the others do not show how it differs from that of the other
 // build. And what waits for its traffic, as a green fleet, costs no more because it has little to do.
 func TestLeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	decided := map[string]int{}
 	for seed := range 20 {
 		for _, name := range []string{"leader", "idle", "equal"} {
@@ -315,6 +321,9 @@ func TestLeader(t *testing.T) {
 
 // Builds that cost more are found, as soon as with the rules of Prometheus that were before.
 func TestDearerRollouts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	s, builds := usual(), max(20, *rollouts/10)
 	for _, tt := range []struct {
 		points          float64

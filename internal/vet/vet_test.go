@@ -15,6 +15,9 @@ import (
 
 // TestCheck checks the programs of testdata, which lie in a folder of this module for the time of the test.
 func TestCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("checks the types of whole programs on one goroutine")
+	}
 	t.Setenv("GOFLAGS", "-mod=mod")
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
