@@ -277,6 +277,9 @@ func left(t *testing.T) {
 // Where only comments have changed, nothing is built. Binaries with the same code are not measured, unless files that
 // they may read differ.
 func TestRunSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs test binaries, which have no race detector")
+	}
 	dir := committed(t)
 	git(t, dir, "checkout", "-q", ".")
 	git(t, dir, "clean", "-qfd")

@@ -52,6 +52,9 @@ func compared(t *testing.T, c Config) (*report.Report, map[string]report.Benchma
 // A benchmark that looks for files by runtime.Caller is compared in a second run, too: only binaries
 // with trimmed paths are kept.
 func TestRunTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs test binaries, which have no race detector")
+	}
 	c := quick(t, committed(t), "./sources")
 	for range 2 {
 		_, found := compared(t, c)
@@ -176,6 +179,9 @@ func TestRunRenamed(t *testing.T) {
 
 // What fails on both sides is never broken, whichever is run first, and a binary that fails is one row.
 func TestRunFailsOnBothSides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs test binaries, which have no race detector")
+	}
 	t.Parallel()
 	const main = `package shop
 
