@@ -68,8 +68,8 @@ func committed(t *testing.T) string {
 	return dir
 }
 
-// TestMain gives all tests a cache of their own for what compare keeps, and the user's for what go compiles. They link a
-// hundred test binaries, without what only debuggers read.
+// TestMain gives all tests a cache of their own for what compare keeps, and the user's for what go compiles. They link
+// many test binaries, without what only debuggers read.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "profguard-test-")
 	if err != nil {
