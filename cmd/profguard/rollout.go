@@ -76,8 +76,8 @@ func rollOut(ctx context.Context, args []string, std streams) (int, error) {
 	o.Limit, o.Process = *limit/100, *process/100
 	r.client.Get, r.client.Hidden = r.request, func(text string) string { return r.asks.Credentials.Hidden(text) }
 	if *listen != "" {
-		if o.Build != "" || o.Base != "" || r.wait > 0 {
-			return exitMisuse, errors.New("-listen looks at the newest builds of jobs: expected neither -build, -base nor -wait")
+		if o.Build != "" || o.Base != "" || r.wait > 0 || len(to.list) > 0 {
+			return exitMisuse, errors.New("-listen serves the newest builds of jobs: expected none of -build, -base, -wait and -o")
 		}
 		return r.listen(ctx, *listen, jobs, *every)
 	}

@@ -43,7 +43,8 @@ func TestRolloutMisuse(t *testing.T) {
 		"-since: expected":                     {"-job", "a", "-since", "1s"},
 		"expected -every of a second":          {"-job", "a", "-wait", "-1s"},
 		"expected text, json, markdown or":     {"-job", "a", "-o", "xml"},
-		"expected neither -build, -base":       {"-listen", ":0", "-build", "v2"},
+		"expected none of -build, -base":       {"-listen", ":0", "-build", "v2"},
+		"-base, -wait and -o":                  {"-listen", ":0", "-o", "json"},
 		"-authorization: expected a file":      {"-job", "a", "-authorization", "missing"},
 		"expected -prometheus with an address": {"-job", "a", "-prometheus", "prometheus:9090"},
 	} {
