@@ -100,6 +100,11 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
+	for _, old := range bases {
+		if err := list[0].differsFrom(old); err != nil {
+			return exitMisuse, err
+		}
+	}
 	findings, used, err := judgeAll(set, list)
 	if err != nil {
 		return exitMisuse, err

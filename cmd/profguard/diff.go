@@ -58,15 +58,18 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 		}
 	}
 	labels := loop.Labels(set)
-	before, was, base, err := s.side(ctx, args[0], "-base-work", baseWork, &tree.Counter{Module: facts.Module, Labels: labels})
+	before, old, err := s.side(ctx, args[0], "-base-work", baseWork, &tree.Counter{Module: facts.Module, Labels: labels})
 	if err != nil {
 		return exitMisuse, err
 	}
-	now, is, table, err := s.side(ctx, args[1], "-work", work, &tree.Counter{Module: facts.Module, Labels: labels})
+	now, in, err := s.side(ctx, args[1], "-work", work, &tree.Counter{Module: facts.Module, Labels: labels})
 	if err != nil {
 		return exitMisuse, err
 	}
-	if why := otherProgram(base, table, facts.Module); why != "" {
+	if err := in.differsFrom(old); err != nil {
+		return exitMisuse, err
+	}
+	if why := otherProgram(old.Table, in.Table, facts.Module); why != "" {
 		return exitMisuse, errors.New(why)
 	}
 	unitOfWork, err := common(before, now, *per)
@@ -84,36 +87,36 @@ func diff(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	was.Base = true
-	r.Profiles = []described{was, is}
+	r.Profiles = []described{old.describe(), in.describe()}
+	r.Profiles[0].Base = true
 	return r.write(o)
 }
 
-// side is one of the two, with the work that was done in it, and what its profile is.
-func (s *source) side(ctx context.Context, arg, option string, work map[string]float64, counter *tree.Counter) (*release.Side, described, *decode.Table, error) {
+// side is one of the two, with the work that was done in it, and its profile.
+func (s *source) side(ctx context.Context, arg, option string, work map[string]float64, counter *tree.Counter) (*release.Side, *input, error) {
 	path := arg
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
 		list, err := references(arg)
 		if err != nil {
-			return nil, described{}, nil, err
+			return nil, nil, err
 		}
 		path = list[0]
 	}
 	in, err := s.read(ctx, []string{path})
 	if err != nil {
-		return nil, described{}, nil, err
+		return nil, nil, err
 	}
 	side, err := reference.Of(ctx, counter, in.Table, in.Table.Comments())
 	if err != nil {
 		if kindOf(in.Table) != kinds.CPU {
 			err = fmt.Errorf("%w; to compare others, say profguard check -base OLD -budget SENTENCE NEW, with a sentence such as \"no function grows above 5 points of allocs\"", err)
 		}
-		return nil, described{}, nil, fmt.Errorf("%s: %w", in.from, err)
+		return nil, nil, fmt.Errorf("%s: %w", in.from, err)
 	}
 	says := side.Pieces.Work
 	for _, name := range slices.Sorted(maps.Keys(work)) {
 		if n, known := says[name]; known && n != work[name] {
-			return nil, described{}, nil, fmt.Errorf("%s %s=%v: %s says itself that there were %v; leave out %s, or name a unit that it does not count", option, name, work[name], in.from, n, option)
+			return nil, nil, fmt.Errorf("%s %s=%v: %s says itself that there were %v; leave out %s, or name a unit that it does not count", option, name, work[name], in.from, n, option)
 		}
 	}
 	if len(work) > 0 { // it is of the whole profile
@@ -122,7 +125,7 @@ func (s *source) side(ctx context.Context, arg, option string, work map[string]f
 	if side.Build == (release.Build{}) {
 		side.Build.Version = in.from
 	}
-	return side, in.describe(), in.Table, nil
+	return side, in, nil
 }
 
 // references are the files of a folder, that of the build that was first seen last first: of two builds that run

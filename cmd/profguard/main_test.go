@@ -53,6 +53,14 @@ main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 800
 main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 700
 main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 600
 `,
+	"later.pprof": `cpu 100s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 1201
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:41;sort.Slice@sort/slice.go:26 1100
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 900
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 800
+main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 700
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 600
+`,
 	"after.pprof": `cpu 100s
 main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 1210
 main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:40;regexp.MustCompile@regexp/regexp.go:313;regexp.compile@regexp/regexp.go:168 1500
@@ -96,6 +104,14 @@ main.main;main.serve;example.com/shop.rate@example.com/shop/rate.go:8 120
 `,
 	"tenants.pprof": `cpu 10s
 main.main;main.serve;example.com/shop.report@example.com/shop/report.go:39;encoding/json.Marshal@json/encode.go:160 330 {tenant=acme}
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 130 {tenant=acme}
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 120 {tenant=blue}
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 140 {tenant=green}
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 140 {tenant=red}
+main.main;main.mail 140
+`,
+	"later-tenants.pprof": `cpu 10s
+main.main;main.serve;example.com/shop.report@example.com/shop/report.go:39;encoding/json.Marshal@json/encode.go:160 331 {tenant=acme}
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 130 {tenant=acme}
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 120 {tenant=blue}
 main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 140 {tenant=green}
@@ -264,7 +280,7 @@ var commands = []string{
 	"check -o|json|-budget|no tenant above 30%|tenants.pprof",
 	"check -base|tenants.pprof|-budget|no tenant grows above 5 points|tenants10.pprof",
 	"check -base|shop.pprof|-budget|no tenant grows above 5 points|tenants.pprof",
-	"diff -budget|no tenant grows above 5 points except acme|tenants.pprof|tenants.pprof",
+	"diff -budget|no tenant grows above 5 points except acme|tenants.pprof|later-tenants.pprof",
 	"check -budget|no tenant above 30% except acme|-budget|no endpoint above 30%|tenants.pprof",
 
 	"diff -h",
@@ -278,7 +294,9 @@ var commands = []string{
 	"diff shop.pprof planted.pprof",
 	"diff -o|markdown|shop.pprof|planted.pprof",
 	"diff -o|junit|shop.pprof|planted.pprof",
-	"diff before.pprof|before.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
+	"diff before.pprof|later.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
+	"diff before.pprof|before.pprof",
+	"check -base|before.pprof|-budget|no function grows above 5 points|before.pprof",
 	"diff before.pprof|after.pprof|-base-work|request=40000|-work|request=40000|-budget|process grows below 30% per request",
 	"diff before.pprof|after.pprof|-budget|no function grows above 3 points when process above 100 cores|-budget|no function grows above 4 points when goroutines above 9|-budget|no function grows above 5 points when process above 0.1 cores",
 	"diff shop.pprof",
@@ -856,7 +874,7 @@ func TestDiffUnits(t *testing.T) {
 		before += fmt.Sprintf("main.main;main.serve;main.step%d 600\n", i)
 		now += fmt.Sprintf("main.main;main.serve;main.step%d 1200\n", i)
 	}
-	for name, stacks := range map[string]string{"old": before, "new": before, "dearer": now + strings.Split(before, "\n")[0]} {
+	for name, stacks := range map[string]string{"old": before, "new": before + "main.main;main.serve;main.price 1\n", "dearer": now + strings.Split(before, "\n")[0]} {
 		var b bytes.Buffer
 		if err := folded.Must("cpu 1000s\n" + stacks).Write(&b); err != nil {
 			t.Fatal(err)
@@ -894,16 +912,14 @@ func TestDiffTenants(t *testing.T) {
 		}
 		return text
 	}
+	ids := "cpu 1000s\n"
+	for i := range 10_000 {
+		ids += fmt.Sprintf("main.main;main.serve;main.page 8 {tenant=u%d}\n", i)
+	}
 	for name, text := range map[string]string{
-		"old": tenants(4000, ""), "same": tenants(4000, ""), "dearer": tenants(40000, ""), "new": tenants(4000, "main.main;main.serve;main.report 36000 {tenant=fresh}\n"),
+		"old": tenants(4000, ""), "same": tenants(4001, ""), "dearer": tenants(40000, ""), "new": tenants(4000, "main.main;main.serve;main.report 36000 {tenant=fresh}\n"),
 		"none": "cpu 1000s\nmain.main;main.serve;main.report 4000\nmain.main;main.serve;main.page 80000\n",
-		"ids": func() string {
-			text := "cpu 1000s\n"
-			for i := range 10_000 {
-				text += fmt.Sprintf("main.main;main.serve;main.page 8 {tenant=u%d}\n", i)
-			}
-			return text
-		}(),
+		"ids":  ids, "later": ids + "main.main;main.serve;main.page 1 {tenant=u0}\n",
 	} {
 		var b bytes.Buffer
 		if err := folded.Must(text).Write(&b); err != nil {
@@ -924,7 +940,7 @@ func TestDiffTenants(t *testing.T) {
 		{"old new" + work, "no tenant grows above 5 points per request", exitBroken, "tenant fresh costs 6ms per request, nothing before: "},
 		{"none new" + work, "no tenant grows above 5 points per request", exitUndecided, "no sample has the label tenant before"},
 		{"old none" + work, "no tenant grows above 5 points per request", exitUndecided, "no sample has the label tenant now"},
-		{"ids ids" + work, "no tenant grows above 5 points per request", exitKept, "no tenant has"}, // what each may have is known
+		{"ids later" + work, "no tenant grows above 5 points per request", exitKept, "no tenant has"}, // what each may have is known
 		{"ids dearer" + work, "no tenant grows above 5 points per request", exitBroken, "tenant acme costs"},
 	} {
 		var out bytes.Buffer

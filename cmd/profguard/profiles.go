@@ -42,8 +42,17 @@ func (s *source) ready() (err error) {
 
 // An input is the profile that a command is about, which may be the sum of several.
 type input struct {
-	from string // where it comes from, as people read it
+	from    string            // where it comes from, as people read it
+	content [sha256.Size]byte // of the one profile that it is, zero for a sum
 	service.Profile
+}
+
+// differsFrom returns an error if both are one profile, in which nothing can have grown: a script may name a file twice.
+func (in *input) differsFrom(base *input) error {
+	if in.content == base.content && in.content != [sha256.Size]byte{} {
+		return fmt.Errorf("both sides are the same profile, %s: expected one of the build before, and one of this build", in.from)
+	}
+	return nil
 }
 
 // read reads the profiles of all arguments, one after the other, and adds them up.
@@ -73,7 +82,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 		seen[content], names = name, append(names, name)
 		if len(args) == 1 {
-			return &input{name, service.Profile{Kind: kind, Table: table}}, nil
+			return &input{name, content, service.Profile{Kind: kind, Table: table}}, nil
 		}
 		var tooLarge *decode.LimitError
 		switch err := total.Add(table); {
@@ -83,7 +92,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 			return nil, fmt.Errorf("%s cannot be added to those before it: %w", name, err)
 		}
 	}
-	return &input{strings.Join(names, ", "), service.Profile{Kind: kind, Table: total.Table()}}, nil
+	return &input{from: strings.Join(names, ", "), Profile: service.Profile{Kind: kind, Table: total.Table()}}, nil
 }
 
 // decode reads the profile of an argument, and returns also the hash of its content.
@@ -190,7 +199,7 @@ func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, 
 		}
 	}
 	for _, p := range a.Profiles {
-		list = append(list, &input{from, p})
+		list = append(list, &input{from: from, Profile: p})
 	}
 	return list, nil
 }

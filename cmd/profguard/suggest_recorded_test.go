@@ -41,7 +41,7 @@ func TestSuggestOfRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &input{path, service.Profile{Table: table}}, judge.Facts{Kind: kinds.CPU, Module: recordedModules[program(path)]}
+		return &input{from: path, Profile: service.Profile{Table: table}}, judge.Facts{Kind: kinds.CPU, Module: recordedModules[program(path)]}
 	}
 	kept, healthy, found, above, plants := 0, 0, 0, 0, 0
 	for _, from := range paths {
