@@ -22,26 +22,18 @@ func (c *Counter) Ranked(query int, least int64) []int32 {
 		if s.above = least; len(s.ranked) > 0 { // the next limit may be lower still
 			s.above = min(least, least/2)
 		}
-		type charged struct {
-			value int64
-			key   int32
-		}
-		var list []charged
+		s.ranked = s.ranked[:0]
 		for i, key := range s.Keys {
 			if s.Values[i] > s.above {
-				list = append(list, charged{s.Values[i], key})
+				s.ranked = append(s.ranked, key)
 			}
 		}
-		slices.SortFunc(list, func(a, b charged) int {
-			if a.value != b.value {
-				return cmp.Compare(b.value, a.value)
+		slices.SortFunc(s.ranked, func(a, b int32) int {
+			if x, y := s.By(a), s.By(b); x != y {
+				return cmp.Compare(y, x)
 			}
-			return cmp.Compare(c.Name(query, a.key), c.Name(query, b.key))
+			return cmp.Compare(c.Name(query, a), c.Name(query, b))
 		})
-		s.ranked = s.ranked[:0]
-		for _, x := range list {
-			s.ranked = append(s.ranked, x.key)
-		}
 	}
 	n := sort.Search(len(s.ranked), func(i int) bool { return s.By(s.ranked[i]) <= least })
 	return s.ranked[:n]

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
@@ -99,11 +98,10 @@ type Hits struct {
 // Totals returns the sums so far. They do not change later.
 func (c *Counter) Totals() Totals {
 	t := Totals{Samples: c.samples, Seconds: c.seconds, Work: maps.Clone(c.work), Rest: c.sketch.rest()}
-	for name, tally := range c.sketch.by {
-		if tally.series {
+	for _, name := range slices.Sorted(maps.Keys(c.sketch.by)) {
+		if tally := c.sketch.by[name]; tally.series {
 			t.Hits = append(t.Hits, Hits{name, tally.hits})
 		}
 	}
-	slices.SortFunc(t.Hits, func(a, b Hits) int { return strings.Compare(a.Function, b.Function) })
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/tree"
@@ -107,8 +108,9 @@ func (c *comparing) values() {
 		}
 		list = append(list, f)
 	}
-	slices.SortStableFunc(list, func(a, b Function) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(c.result.weight(&a), c.result.weight(&b)), cmp.Compare(a.Name, b.Name))
+	sort.SliceStable(list, func(i, j int) bool { // smaller than an instance of slices.SortStableFunc
+		a, b := &list[i], &list[j]
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(c.result.weight(a), c.result.weight(b)), cmp.Compare(a.Name, b.Name)) < 0
 	})
 	c.result.Functions = list
 }
