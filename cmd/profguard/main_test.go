@@ -510,7 +510,7 @@ func TestMisspelt(t *testing.T) {
 		{[]string{"-budget", `"os.ReedFile" absent`}, exitKept, "below 0.56%\n\n"},
 		{[]string{"-budget", "portlist below 5%"}, exitKept, "no function of this profile matches portlist"},
 		{[]string{"-budget", "encoding/json below 50% in main.srve"}, exitUndecided, "did you mean main.serve?"},
-		{[]string{"-budget", "encodng/json grows below 5 points", "-base", "shop.pprof"}, exitUndecided, "did you mean encoding/json?"},
+		{[]string{"-budget", "encodng/json grows below 5 points", "-base", "planted.pprof"}, exitUndecided, "did you mean encoding/json?"},
 		{[]string{"-budget", "portlist absent in main.srve"}, exitUndecided, "did you mean main.serve?"},
 		{[]string{"-b", "many.txt"}, exitUndecided, "40 kept, 0 broken, 40 undecided"},
 		{[]string{"-b", "ends.txt"}, exitUndecided, "40 kept, 0 broken, 1 undecided"},
