@@ -40,9 +40,7 @@ func (w *writer) profile(ctx context.Context, s *source, args []string) error {
 	}
 	if a.Failed != nil {
 		fmt.Fprintf(s.err, "no metrics, so no budget per unit of work: %v; -metrics says where they are\n", a.Failed)
-		return nil
-	}
-	if w.work = a.Work(float64(w.Table.DurationNanos) * 1e-9); len(w.work) == 0 {
+	} else if w.work = a.Work(float64(w.Table.DurationNanos) * 1e-9); len(w.work) == 0 {
 		fmt.Fprintf(s.err, "%s counts no work that was done meanwhile, such as http_requests_total, so there is no budget per unit of work\n", a.At.Redacted())
 	}
 	return nil
