@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,33 +10,13 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/registrytest"
 )
-
-// shopRegistry is the registry of a service, with what it has counted.
-func shopRegistry() (*prometheus.Registry, *prometheus.CounterVec) {
-	r := prometheus.NewRegistry()
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "http_requests_total"}, []string{"code", "method"})
-	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rpc_duration_seconds"}, []string{"method"})
-	size := prometheus.NewSummary(prometheus.SummaryOpts{Name: "order_size"})
-	inFlight := prometheus.NewGauge(prometheus.GaugeOpts{Name: "in_flight"})
-	later := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_total"}, []string{"queue"})
-	r.MustRegister(requests, duration, size, inFlight, later)
-	requests.WithLabelValues("200", "GET").Add(70)
-	requests.WithLabelValues("200", "POST").Add(20)
-	requests.WithLabelValues("500", "GET").Add(10)
-	duration.WithLabelValues("a").Observe(1)
-	duration.WithLabelValues("b").Observe(2)
-	size.Observe(3)
-	return r, requests
-}
 
 // A registry of which a collector fails may have lost series of others: no unit is said to be unknown.
 func TestRegistryInPart(t *testing.T) {
-	r, _ := shopRegistry()
-	broken := prometheus.NewDesc("broken", ".", nil, nil)
-	r.MustRegister(prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
-		ch <- prometheus.NewInvalidMetric(broken, errors.New("its disk is gone"))
-	}))
+	r, _ := registrytest.Shop()
+	registrytest.Break(r)
 	for _, unit := range []string{"order_size", "lost_total"} {
 		if _, err := completed(Config{Registerer: r, Budgets: budget.Must("process below 2ms per " + unit)}); err != nil {
 			t.Errorf("per %s: %v", unit, err)
@@ -48,7 +27,7 @@ func TestRegistryInPart(t *testing.T) {
 // A unit that nobody counts is an error. One that is registered is none, even while it has
 // no series.
 func TestUnitsNobodyCounts(t *testing.T) {
-	r, _ := shopRegistry()
+	r, _ := registrytest.Shop()
 	work := map[string]func() float64{"request": func() float64 { return 0 }}
 	tests := []struct{ unit, want string }{
 		{"request", ""},
@@ -76,7 +55,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 // A registry that hangs does not hang Start, and not the loop.
 func TestFault_26_RegistryHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		r, _ := shopRegistry()
+		r, _ := registrytest.Shop()
 		block := make(chan struct{})
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 { <-block; return 0 }))
 		cfg := Config{Registerer: r, Budgets: budget.Must("x: process below 2ms per http_requests_total")}
@@ -96,7 +75,7 @@ func TestFault_26_RegistryHangs(t *testing.T) {
 // SetBudgets does not leave a goroutine with each call in a registry that hangs.
 func TestSetBudgetsWhileRegistryHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		r, _ := shopRegistry()
+		r, _ := registrytest.Shop()
 		block, hanging := make(chan struct{}), atomic.Int64{}
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 {
 			hanging.Add(1)
@@ -123,7 +102,7 @@ func TestSetBudgetsWhileRegistryHangs(t *testing.T) {
 // makes nobody gather the registry.
 func TestPerCounterOfRegistry(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		r, requests := shopRegistry()
+		r, requests := registrytest.Shop()
 		var gathered atomic.Int64
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ticks_total"}, func() float64 {
 			gathered.Add(1)

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,29 +10,12 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/loop"
+	"github.com/profguard/profguard/internal/registrytest"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// shop is the registry of a service, with what it has counted.
-func shop() (*prometheus.Registry, *prometheus.CounterVec) {
-	r := prometheus.NewRegistry()
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "http_requests_total"}, []string{"code", "method"})
-	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rpc_duration_seconds"}, []string{"method"})
-	size := prometheus.NewSummary(prometheus.SummaryOpts{Name: "order_size"})
-	inFlight := prometheus.NewGauge(prometheus.GaugeOpts{Name: "in_flight"})
-	later := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_total"}, []string{"queue"})
-	r.MustRegister(requests, duration, size, inFlight, later)
-	requests.WithLabelValues("200", "GET").Add(70)
-	requests.WithLabelValues("200", "POST").Add(20)
-	requests.WithLabelValues("500", "GET").Add(10)
-	duration.WithLabelValues("a").Observe(1)
-	duration.WithLabelValues("b").Observe(2)
-	size.Observe(3)
-	return r, requests
-}
-
 func TestRead(t *testing.T) {
-	r, _ := shop()
+	r, _ := registrytest.Shop()
 	tests := []struct {
 		unit string
 		want float64
@@ -110,11 +92,8 @@ func TestCounterBlinks(t *testing.T) {
 // A registry of which a collector fails may have lost series of others: nothing that it
 // has is believed.
 func TestRegistryInPart(t *testing.T) {
-	r, _ := shop()
-	broken := prometheus.NewDesc("broken", ".", nil, nil)
-	r.MustRegister(prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
-		ch <- prometheus.NewInvalidMetric(broken, errors.New("its disk is gone"))
-	}))
+	r, _ := registrytest.Shop()
+	registrytest.Break(r)
 	for _, unit := range []string{"http_requests_total", "order_size"} {
 		_, err := NewReader(r).Read([]string{unit})
 		if err == nil || !strings.Contains(err.Error(), "could not be read in full: ") || !strings.Contains(err.Error(), "its disk is gone") {
@@ -167,7 +146,7 @@ func TestReadByLabel(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	for _, series := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(series), func(b *testing.B) {
-			r, requests := shop()
+			r, requests := registrytest.Shop()
 			for i := range series {
 				requests.WithLabelValues(fmt.Sprint(i), "GET").Inc()
 			}
